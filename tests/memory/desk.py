@@ -130,7 +130,7 @@ class Desk:
         facts = await self.memory.facts(self.scope, where, include_history=True)
         profile = await self.memory.profile(self.scope, where)
         return {
-            "facts": [(one.fact, one.valid_from, one.valid_to) for one in facts],
+            "facts": [(one.statement, one.valid_to) for one in facts],
             "loops": await self.memory.loops(
                 self.scope, where, statuses=("open", "needs_review", "stale", "done", "dropped")
             ),

@@ -347,7 +347,7 @@ async def test_a_longer_session_is_worked_through_where_it_went_on(desk: Desk) -
     shown = desk.provider.log[0].json()["messages"][1]["content"]
     assert "Porto" in shown
     assert "Lisbon" not in shown
-    assert [one.fact.text for one in await desk.memory.facts(ME, PART)] == ["Lives in Porto."]
+    assert [one.statement.text for one in await desk.memory.facts(ME, PART)] == ["Lives in Porto."]
 
 
 async def test_a_long_session_is_worked_through_in_batches(desk: Desk) -> None:
@@ -450,7 +450,7 @@ async def test_nor_does_a_note_on_another_message_tell_of_it(desk: Desk) -> None
     await desk.database.write(lambda tx: episodes.remove_message(tx, PART, "s", 0), ME)
     desk.provider.gate("reading").set()
     await working
-    assert [one.fact.text for one in await desk.memory.facts(ME, PART)] == [
+    assert [one.statement.text for one in await desk.memory.facts(ME, PART)] == [
         "He is allergic to peanuts."
     ]
     assert "Quibblefrax" not in str(desk.provider.log[1].json())

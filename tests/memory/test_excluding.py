@@ -8,11 +8,35 @@ from typing import Any
 
 from tests.memory.canary import SAYS, WORD, open_nest
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, open_desk
-from tests.memory.test_forget import DAILY, FILLER, NOTES, SECRET
-from tests.memory.test_forget import SAYS as TOLD
 
 from polyvox.memory.tables import derived
 from polyvox.store.database import Database, Tx
+
+SECRET = "zanzibarx"
+"""A word that stems to itself, as the index keeps it."""
+TOLD = f"I need to call {SECRET} about the loan."
+NOTES: dict[str, Any] = {
+    "facts": [
+        {
+            "n": 0, "quote": f"call {SECRET} about the loan", "subject": SECRET,
+            "attribute": "role", "text": f"{SECRET} handles the loan.",
+        }
+    ],
+    "loops": [
+        {"n": 0, "quote": f"I need to call {SECRET}", "type": "commitment",
+         "text": f"Call {SECRET} about the loan"}
+    ],
+    "profile": [
+        {"n": 0, "quote": f"call {SECRET} about", "field": "key_relationships",
+         "item": SECRET, "text": f"{SECRET}, the banker"}
+    ],
+    "instructions": [],
+}  # fmt: skip
+DAILY = {
+    "themes": [SECRET], "scores": {"mood": 4}, "confidence": 0.9,
+    "steering_note": f"Be mindful of {SECRET}.",
+}  # fmt: skip
+FILLER = "Tea is what I drink all day long, green tea with a little honey, before and after work."
 
 
 async def told(desk: Any) -> dict[str, bool]:
@@ -22,7 +46,7 @@ async def told(desk: Any) -> dict[str, bool]:
     _, day = await desk.memory.daily(ME, PART, date(2024, 5, 10))
     found = {
         "recall": await desk.ask(SECRET),
-        "facts": [one for one in facts if not one.fact.excluded],
+        "facts": [one for one in facts if not one.statement.excluded],
         "loops": await desk.memory.loops(ME, PART),
         "profile": profile.lines,
         "summary": await desk.memory.summaries(ME, PART),

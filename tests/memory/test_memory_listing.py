@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from polyvox.memory.statements import id_of
+from polyvox.memory.tables.facts import Fact
+from polyvox.memory.tables.loops import sightings
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, MINUTE, PART, Desk, open_desk
 
 from polyvox.errors import Conflict, Invalid, NotFound
@@ -19,11 +22,8 @@ from polyvox.memory.facts import line_of
 from polyvox.memory.forget import Target
 from polyvox.memory.listing import Only
 from polyvox.memory.places import places
-from polyvox.memory.statements import id_of
 from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables.derived import Daily, Summary
-from polyvox.memory.tables.facts import Fact
-from polyvox.memory.tables.loops import sightings
 from polyvox.memory.values import Partition
 from polyvox.store.database import Database, Row, Tx, Value
 from polyvox.values import Scope
@@ -70,7 +70,11 @@ async def whole(database: Database, only: Only, limit: int) -> list[str]:
         )
         assert len(page.items) <= limit
         found += [
-            one.fact.fact.id if one.fact is not None else one.message.id if one.message else "?"
+            one.fact.statement.id
+            if one.fact is not None
+            else one.message.id
+            if one.message
+            else "?"
             for one in page.items
         ]
         if page.next is None:
@@ -87,14 +91,16 @@ async def test_pages_are_the_whole_in_its_order(database: Database, seed: int) -
     now = [one for one in stated if one.valid_to is None]
 
     def ids(some: list[Any]) -> list[str]:
-        newest = sorted(some, key=lambda one: (one.fact.said_at, one.fact.id), reverse=True)
-        return [one.fact.id for one in newest]
+        newest = sorted(
+            some, key=lambda one: (one.statement.said_at, one.statement.id), reverse=True
+        )
+        return [one.statement.id for one in newest]
 
-    pinned = [one for one in now if one.fact.pinned]
+    pinned = [one for one in now if one.statement.pinned]
     wanted: dict[Only, list[str]] = {
-        "current": ids(pinned) + ids([one for one in now if not one.fact.pinned]),
+        "current": ids(pinned) + ids([one for one in now if not one.statement.pinned]),
         "pinned": ids(pinned),
-        "excluded": ids([one for one in stated if one.fact.excluded]),
+        "excluded": ids([one for one in stated if one.statement.excluded]),
         "superseded": ids([one for one in stated if one.valid_to is not None]),
     }
     for only, expected in wanted.items():

@@ -56,7 +56,7 @@ async def test_the_last_statement_of_a_session_holds(database: Database, tmp_pat
             assert then.fact.text == "Lives in Rome."
             views.append((await desk.view(part))["facts"])
             _, others = await desk.memory.fact(ME, part, now.fact.id)
-            texts = [one.fact.text.split()[-1] for one in others]
+            texts = [one.statement.text.split()[-1] for one in others]
             assert texts == ["Kyiv.", "Rome.", "Berlin.", "Oslo."]
         assert all(view == views[0] for view in views)
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from polyvox.memory.lines import take_back
+from polyvox.memory.tables.facts import Fact
 from tests.memory.house import Counted
 from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, of
 
 from polyvox.memory import facts, loops, past
 from polyvox.memory import statements as profile
-from polyvox.memory.lines import take_back
 from polyvox.memory.startbrief import Known, brief
 from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables import loops as loop_rows
 from polyvox.memory.tables.derived import Daily as StoredDaily
 from polyvox.memory.tables.derived import Summary
-from polyvox.memory.tables.facts import Fact
 from polyvox.memory.times import MINUTE
 from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Episode, Message, Partition

@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 import pytest
+from polyvox.memory.statements import Profile, lines_of
 
 from polyvox.errors import Invalid
 from polyvox.memory import statements
-from polyvox.memory.statements import Profile, lines_of
 from polyvox.memory.tables import derived as rows
 from polyvox.memory.tables.derived import Entry
 from polyvox.memory.values import Episode, Partition

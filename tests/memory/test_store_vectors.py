@@ -9,10 +9,10 @@ from operator import mul
 from pathlib import Path
 
 import pytest
+from polyvox.memory.tables.facts import Fact
 from tests.memory.house import HERE, ME, START, THERE, YOU, talk, tell
 
 from polyvox.memory.tables import claims, episodes, facts, shelves, vectors
-from polyvox.memory.tables.facts import Fact
 from polyvox.memory.tables.shelves import SHARED, Shelf
 from polyvox.memory.tables.vectors import LAST, Scale, Vector, Waiting
 from polyvox.memory.values import Claim, Partition

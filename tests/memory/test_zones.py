@@ -9,12 +9,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from polyvox.memory.tables.loops import Sighting
 from tests.memory.desk import EMPTY, ME, PART, Desk, open_desk
 
 from polyvox.memory import facts, loops, past
 from polyvox.memory.recall import PERSON
 from polyvox.memory.remembering import Lookup, OwnMemory
-from polyvox.memory.tables.loops import Sighting
 from polyvox.memory.times import date_of, midnight, times_in
 from polyvox.memory.values import Episode, Message
 from polyvox.store.database import Database
@@ -96,7 +96,9 @@ async def test_what_is_changed_by_hand_has_the_persons_days(desk: Desk) -> None:
     later = await desk.memory.change_loop(ME, PART, loop.id, due=date(2025, 10, 8))
     assert later.horizon == "this_week", "two days from Monday, though one from Tuesday"
     for known in await desk.memory.facts(ME, PART):
-        by_hand = await desk.memory.change_fact(ME, PART, known.fact.id, text="Calls tomorrow.")
+        by_hand = await desk.memory.change_fact(
+            ME, PART, known.statement.id, text="Calls tomorrow."
+        )
         assert by_hand.fact.about_from == there("2025-10-07")
 
 

@@ -29,7 +29,6 @@ from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
 from polyvox.memory import past
 from polyvox.memory.daily import bounds
-from polyvox.memory.facts import Known
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import LIVE
 from polyvox.memory.packets import Brief, Recalled, StartBrief
@@ -43,6 +42,7 @@ from polyvox.memory.startbrief import brief as make_brief
 from polyvox.memory.startbrief import written_brief
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Item, Partition
+from polyvox.memory.view import Held
 from polyvox.settings import shown_url
 from polyvox.settings.complaint import complaint
 
@@ -264,11 +264,11 @@ async def facts(
         await app.memory.facts(SCOPE, OWN, words=words, include_history=history),
         ("id", "said", "source", "", "what"),
         lambda known: (
-            known.fact.id,
-            when(known.fact.said_at, app.settings.timezone),
-            known.fact.source,
+            known.statement.id,
+            when(known.statement.said_at, app.settings.timezone),
+            known.statement.source,
             " ".join([known.status] * (known.status != "current") + _marks(known)),
-            known.fact.text,
+            known.statement.text,
         ),
         empty="No facts are known yet.",
         json=json,
@@ -285,7 +285,7 @@ async def correct(
     if not text.strip():
         raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
     corrected = await app.memory.change_fact(SCOPE, OWN, fact, text=text.strip())
-    say(f"{corrected.fact.id}  {corrected.fact.text}")
+    say(f"{corrected.statement.id}  {corrected.statement.text}")
 
 
 @command(group, "pin")
@@ -310,12 +310,12 @@ async def exclude(app: Polyvox, fact: FactId, off: Off = False) -> None:
     say(_marked(await app.memory.change_fact(SCOPE, OWN, fact, excluded=not off)))
 
 
-def _marks(known: Known) -> list[str]:
-    return [name for name in ("pinned", "excluded") if getattr(known.fact, name)]
+def _marks(known: Held) -> list[str]:
+    return [name for name in ("pinned", "excluded") if getattr(known.statement, name)]
 
 
-def _marked(known: Known) -> str:
-    return f"{' and '.join(_marks(known)) or 'neither pinned nor excluded'}: {known.fact.text}"
+def _marked(known: Held) -> str:
+    return f"{' and '.join(_marks(known)) or 'neither pinned nor excluded'}: {known.statement.text}"
 
 
 @command(group, "forget")

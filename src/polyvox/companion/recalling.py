@@ -22,7 +22,7 @@ from polyvox.memory.packets import Entity, QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import RELEVANT, Lookup, MemoryService
 from polyvox.memory.running import Heard, recalled
-from polyvox.memory.statements import plain
+from polyvox.memory.tables.statements import plain
 from polyvox.memory.tell import RecallTrace
 from polyvox.memory.times import day_of, times_in
 from polyvox.memory.words import STOP, names_in, words_of

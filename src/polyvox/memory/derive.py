@@ -14,14 +14,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, tzinfo
+from itertools import islice
 
-from polyvox.errors import Conflict, NotFound, StoreError
-from polyvox.memory import daily, extract, facts, loops, summaries
+from polyvox.errors import Conflict, NotFound
+from polyvox.memory import daily, extract, facts, summaries
 from polyvox.memory.asking import Asker, prompt
-from polyvox.memory.extract import Batch, Found, Said
+from polyvox.memory.extract import Batch, Extracted, Said
+from polyvox.memory.loops import listed
+from polyvox.memory.recall import Reader, recall
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.tables import companions, derived, episodes
-from polyvox.memory.tables import loops as loop_rows
+from polyvox.memory.tables import statements as rows
 from polyvox.memory.tables.remembered import (
     EPISODE,
     SESSION_BITS,
@@ -30,9 +33,11 @@ from polyvox.memory.tables.remembered import (
     in_views,
     stored_of,
 )
+from polyvox.memory.tables.statements import Statement
 from polyvox.memory.times import at
 from polyvox.memory.transcript import Ingested, Unfinished, ingest, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
+from polyvox.memory.view import view
 from polyvox.shapes import shape
 from polyvox.store import jobs, sessions
 from polyvox.store.database import Database, Tx
@@ -49,6 +54,11 @@ READ = 2 * extract.BATCH_MESSAGES
 """So many messages of a session are read at a time, answers included."""
 MOST_A_DAY = 5_000
 """So many messages of one day are looked at."""
+NEAREST = 3
+"""Known facts nearest to each message that are shown to the extractor, beside every live loop, the
+whole profile and the newest facts: what is replaced seldom shares a word with what replaces it."""
+NEWEST = 60
+MOST_KNOWN = 150
 
 
 class Untaken(Conflict):
@@ -104,15 +114,53 @@ def said_on(tx: Tx, partition: Partition, day: date, zone: tzinfo | None) -> lis
 
 
 def _said(stored: Sequence[Stored]) -> list[Said]:
-    return [
-        Said(one.episode, one.at, one.cloud, one.doc)
-        for one in sorted(stored, key=lambda one: one.doc)
-        if one.episode.role == "user" and not one.episode.excluded
-    ]
+    """The person's messages, each with the answers right before it."""
+    found: list[Said] = []
+    answers: list[str] = []
+    session = ""
+    for one in sorted(stored, key=lambda one: one.doc):
+        if one.episode.session_id != session:
+            session, answers = one.episode.session_id, []
+        if one.episode.role != "user":
+            answers.append(one.episode.text)
+        elif not one.episode.excluded:
+            found.append(Said(one.episode, one.at, one.cloud, tuple(answers)))
+            answers = []
+    return found
 
 
 def _words(said: Sequence[Said]) -> list[tuple[int, str]]:
     return [(one.episode.index, one.episode.text) for one in said]
+
+
+def known_near(
+    tx: Tx, partition: Partition, said: Sequence[Said], now: int, *, cloud: bool
+) -> list[Statement]:
+    """The statements that the extractor is shown: live loops, the profile, the newest facts and
+    those nearest to each message; for a cloud model less what must not go there."""
+    found: dict[str, Statement] = {}
+    for loop in listed(tx, partition, now):
+        found[loop.last.id] = loop.last
+    who = rows.every(tx, partition, ["profile", "instruction"])
+    held = view(who, rows.links(tx, partition))
+    found |= {name: one.statement for name, one in held.items() if one.current}
+    newest = islice(facts.newest(tx, partition, now), NEWEST)
+    found |= {one.statement.id: one.statement for one in newest}
+    near = [
+        item.id
+        for one in said
+        for item in recall(
+            tx,
+            partition,
+            one.episode.text,
+            reference_time=now,
+            limit=NEAREST,
+            reader=Reader(everything=True, roles=frozenset({"claim"})),
+            sources={facts.KIND: facts.tell},
+        )
+    ]
+    found |= {one.id: one for one in rows.by_ids(tx, partition, dict.fromkeys(near))}
+    return [one for one in found.values() if one.cloud or not cloud][:MOST_KNOWN]
 
 
 def take_in(
@@ -251,27 +299,24 @@ class Deriving:
             )
 
     async def extract(self, job: Job) -> None:
-        """A session is worked through, batch by batch; the marks of done batches are the steps."""
+        """A session is worked through, batch by batch; the marks of done batches are the steps.
+        Without a capable model nothing is guessed: what was said stays findable."""
         scope = job.scope
         partition, session_id = parse(job.subject)
 
         def next_(tx: Tx) -> Batch | None:
             return next_batch(tx, partition, session_id)
 
-        try:
+        if self.asker.model is not None:
             while (batch := await self.database.read(next_, scope)) is not None:
                 await self._work_through(scope, partition, session_id, batch)
-        except Exception:
-            with suppress(StoreError):
-                await self._keep_rules(scope, partition, session_id)
-            raise
         now, zone, embed = self.asker.clock(), self.zone(), self.embeds()
 
         def follow(tx: Tx) -> None:
             if embed:
                 want_vectors(tx, partition, now)
             said = said_in(tx, partition, session_id)
-            own = partition == Partition.own(scope)
+            own = partition == Partition.own(tx.scope)
             if said and not (own and not _is_over(tx, session_id)):
                 jobs.enqueue_again(tx, SUMMARISE, subject_of(partition, session_id), now)
             for day in sorted({at(one.at, zone).date() for one in said}):
@@ -282,9 +327,8 @@ class Deriving:
     async def _work_through(
         self, scope: Scope, partition: Partition, session_id: str, batch: Batch
     ) -> None:
-        found, model = await self._found(scope, batch.said)
-        found.entries = extract.latest(found.entries, batch.said)
-        ruled = extract.by_rules(batch.said, self.zone()) if model else Found()
+        model = self.asker.model or ""
+        found = await self._extracted(scope, partition, model, batch.said)
         now = self.asker.clock()
 
         def write(tx: Tx) -> None:
@@ -299,55 +343,34 @@ class Deriving:
                 tx, partition, session_id, batch.first, batch.last, model, now
             ):
                 return
-            _give_way(tx, partition, session_id, ruled, found, now)
-            facts.remember(tx, partition, found.facts)
-            loops.add(tx, partition, found.sightings, found.endings)
-            derived.add(tx, partition, found.entries, now)
+            derived.keep_hard(tx, partition, session_id, found.hard)
+            facts.add(tx, partition, found.statements, found.links, now)
 
         await self.database.write(write, scope)
 
-    async def _keep_rules(self, scope: Scope, partition: Partition, session_id: str) -> None:
-        """Keep what rules find in the rest of a session until a model has read it. It does not
-        count as worked through."""
+    async def _extracted(
+        self, scope: Scope, partition: Partition, model: str, said: Sequence[Said]
+    ) -> Extracted:
+        away, zone, now = self.asker.is_cloud(model), self.zone(), self.asker.clock()
 
-        def rest(tx: Tx) -> list[Said]:
-            first = derived.extracted(tx, partition, session_id)
-            return said_in(tx, partition, session_id, first)
+        def read(tx: Tx) -> tuple[list[Said], list[Statement]]:
+            hard = derived.hard(tx, partition, {one.episode.session_id for one in said})
+            shown = [
+                one
+                for one in said
+                if (one.cloud or not away)
+                and (one.episode.session_id, one.episode.index) not in hard
+            ]
+            return shown, known_near(tx, partition, shown, now, cloud=away)
 
-        said = await self.database.read(rest, scope)
-        found = extract.by_rules(said, self.zone())
-        entries = extract.latest(found.entries, said)
-        now = self.asker.clock()
-
-        def write(tx: Tx) -> None:
-            companions.drops_held(tx)
-            if _words(rest(tx)) == _words(said):  # else it is worked through by somebody, or gone
-                loops.add(tx, partition, found.sightings, found.endings)
-                derived.add(tx, partition, entries, now)
-
-        await self.database.write(write, scope)
-
-    async def _found(self, scope: Scope, said: Sequence[Said]) -> tuple[Found, str]:
-        name, zone = self.asker.model, self.zone()
-        if name is None:
-            return extract.by_rules(said, zone), ""
-        away = self.asker.is_cloud(name)
-        shown = [one for one in said if one.cloud or not away]
-        kept = extract.by_rules([one for one in said if one not in shown], zone)
-        if shown:
-            told = extract.as_data(shown, zone)
-            data = await self.asker.ask(
-                scope, name, prompt("extract"), told, "facts", extract.LISTS
-            )
-            noted, heard = (
-                extract.by_model(data, shown, zone),
-                extract.by_rules(shown, zone, with_loops=False),
-            )
-            kept.facts += noted.facts
-            kept.sightings += noted.sightings
-            kept.endings += noted.endings
-            kept.entries += heard.entries + noted.entries
-        return kept, name
+        shown, known = await self.database.read(read, scope)
+        if not shown:
+            return Extracted()
+        request = extract.as_request(shown, known, zone)
+        data = await self.asker.ask(
+            scope, model, prompt("extract"), request, "facts", extract.LISTS
+        )
+        return extract.verified(data, shown, known, zone)
 
     async def summarise(self, job: Job) -> None:
         """A session gets its summary, in place of the one before."""
@@ -387,32 +410,6 @@ class Deriving:
             derived.put_daily(tx, partition, made)
 
         await self.database.write(write, scope)
-
-
-def _give_way(
-    tx: Tx, partition: Partition, session_id: str, ruled: Found, found: Found, now: int
-) -> None:
-    """What rules found before a model could read it gives way to what the model found, unless the
-    person has pinned, marked or corrected it since."""
-    ids = {one.id for one in ruled.sightings}
-    there = loop_rows.sightings(tx, partition, session_id=session_id)
-    if any(one.id in ids for one in there):
-        new = ids | {one.id for one in found.sightings}
-        corrected = {(one.index, one.quote) for one in there if one.id not in new}
-        marks = {one.topic for one in loop_rows.endings(tx, partition)}
-        marks -= {one.topic for one in found.sightings}
-        ids = {
-            one.id
-            for one in there
-            if one.id in ids
-            and not (one.pinned or one.topic in marks or (one.index, one.quote) in corrected)
-        }
-        loop_rows.remove(tx, partition, sorted(ids), ())
-    loop_rows.remove(tx, partition, (), [one.id for one in ruled.endings])
-    stale = {one.id for one in ruled.entries} - {one.id for one in found.entries}
-    told = derived.entries(tx, partition, session_id=session_id)
-    gone = [one.id for one in told if one.id in stale]
-    derived.remove(tx, partition, gone, now)
 
 
 def _still(true: bool) -> None:

@@ -14,10 +14,8 @@ from dataclasses import replace
 
 from polyvox.errors import NotFound
 from polyvox.memory import derive, facts
-from polyvox.memory.repeats import Derived
 from polyvox.memory.tables import companions, derived, episodes, remembered
-from polyvox.memory.tables import facts as fact_rows
-from polyvox.memory.tables import loops as loop_rows
+from polyvox.memory.tables import statements as rows
 from polyvox.memory.values import Episode, Partition
 from polyvox.store import jobs, sessions, turns
 from polyvox.store.database import Tx
@@ -40,8 +38,9 @@ def mark(
     was = episodes.at_places(tx, partition, [(session_id, index)])
     marked = episodes.mark(tx, partition, session_id, index, pinned=pinned, excluded=excluded)
     if excluded is not None:
-        for one in fact_rows.of_session(tx, partition, session_id):
-            if one.index == index and one.excluded != excluded:
+        statements, _ = rows.at_places(tx, partition, [(session_id, index)])
+        for one in statements:
+            if one.kind == "fact" and one.excluded != excluded:
                 facts.mark(tx, partition, one.id, excluded=excluded)
         _make_anew(tx, partition, session_id, now)
         if was[session_id, index].excluded and not excluded:
@@ -82,15 +81,9 @@ def follow_head(tx: Tx, conversation_id: str, before: str | None, after: str, no
 
 def _work_through(tx: Tx, partition: Partition, one: Episode, now: int) -> None:
     """Have a message worked through, unless something is known from it."""
-    name = one.session_id
-    known: list[Derived] = [
-        *fact_rows.of_session(tx, partition, name),
-        *loop_rows.sightings(tx, partition, session_id=name),
-        *loop_rows.endings(tx, partition, session_id=name),
-        *derived.entries(tx, partition, session_id=name),
-    ]
-    if one.role == "user" and all(each.index != one.index for each in known):
-        derive.work_again(tx, partition, name, one.index, now)
+    known = rows.at_places(tx, partition, [(one.session_id, one.index)])
+    if one.role == "user" and not any(known):
+        derive.work_again(tx, partition, one.session_id, one.index, now)
 
 
 def _make_anew(tx: Tx, partition: Partition, session_id: str, now: int) -> None:

@@ -1,43 +1,49 @@
-"""From what a person said to facts, loops and profile: by a model where one is set, else by rules.
+"""From what a person said to statements: a model notes them, code verifies what it can know.
 
-Only the person's own words are read, so nothing that an advisor answered (or repeated from memory)
-becomes a fact. Whatever a model notes must quote them: what it says without their words is dropped.
-Pure: no store, no model.
+A quote must occur in the person's own words, a number in the message, the number of a known
+statement in the request; a row that fails is dropped and counted. Pure: no store, no model.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, tzinfo
-from functools import partial
-from typing import get_args
+from datetime import UTC, date, timedelta, tzinfo
+from typing import Literal, cast, get_args
 
-from polyvox.memory import loops, rules, statements
+from polyvox.ids import content_hash
 from polyvox.memory.asking import Table, number_of, rows_of, text_of
-from polyvox.memory.facts import about, line_of
-from polyvox.memory.statements import id_of, plain
-from polyvox.memory.tables.derived import Entry
-from polyvox.memory.tables.facts import Fact
-from polyvox.memory.tables.loops import Ended, Horizon, LoopType, Sighting
-from polyvox.memory.times import date_of
+from polyvox.memory.loops import URGENCY, horizon_of
+from polyvox.memory.profile import DOMAINS
+from polyvox.memory.tables.statements import (
+    Horizon,
+    Kind,
+    Link,
+    LinkKind,
+    LoopType,
+    Plan,
+    Precision,
+    Statement,
+    plain,
+)
+from polyvox.memory.times import date_of, midnight
 from polyvox.memory.values import Episode
-from polyvox.memory.words import words_of
 
 BATCH_CHARS = 16_000
 BATCH_MESSAGES = 60
 MOST_ROWS = 60
 """Of each kind, from one batch: a model that notes more is only copying."""
 MOST_TAGS = 8
-LISTS = ("facts", "loops", "profile", "instructions")
-"""What a model notes."""
+ASKED_CHARS = 500
+"""The end of each answer that stood before a message, as context."""
+LISTS = ("facts", "loops", "profile", "instructions", "closed")
+PLACES = ("north_star", "current_focus", "work_context", "key_relationships", "patterns",
+          "preferences.tone", "preferences.avoid", "name")  # fmt: skip
 _FOLDED = str.maketrans("’‘‚‛“”„‟«»–—\u00a0", '\'\'\'\'""""""-- ')
-_PROFILE = ("north_star", "current_focus", "work_context", "key_relationships", "patterns")
-_TYPES: dict[object, LoopType] = {one: one for one in get_args(LoopType)}
-_HORIZONS: dict[object, Horizon] = {one: one for one in get_args(Horizon)}
-_PROFILE_FIELDS = (*_PROFILE, "preferences.tone")
+_DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +53,20 @@ class Said:
     episode: Episode
     at: int
     cloud: bool
-    doc: int = 0
-    """Its number in the index."""
+    answers: tuple[str, ...] = ()
+    """The answers that stood right before it: what it may reply to."""
 
 
 @dataclass(slots=True)
-class Found:
-    """What was found in some messages."""
+class Extracted:
+    """The statements and links found in some messages."""
 
-    facts: list[Fact] = field(default_factory=list)
-    sightings: list[Sighting] = field(default_factory=list)
-    endings: list[Ended] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    hard: set[int] = field(default_factory=set)
+    """Messages that speak of danger or grief: nothing else is taken from them."""
     dropped: int = 0
-    """How many notes of a model had no such words behind them."""
-
-    def counts(self) -> dict[str, int]:
-        """How much it is; no texts."""
-        return {
-            "facts": len(self.facts),
-            "loops": len(self.sightings),
-            "endings": len(self.endings),
-            "profile": len(self.entries),
-            "dropped": self.dropped,
-        }
+    """Rows of a model that could not be verified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ class Batch:
 
 
 def next_batch(said: Sequence[Said], first: int, upto: int) -> Batch | None:
-    """What is to be worked through next of a session of `upto` messages; None: all of it was."""
+    """The next batch of a session of `upto` messages; None: all of it was worked through."""
     if first >= upto:
         return None
     some: list[Said] = []
@@ -98,83 +94,84 @@ def next_batch(said: Sequence[Said], first: int, upto: int) -> Batch | None:
     return Batch(first, upto - 1, tuple(some))
 
 
-def by_rules(said: Sequence[Said], zone: tzinfo | None = UTC, *, with_loops: bool = True) -> Found:
-    """What plain rules find. Here and below, days are days in the zone of who said it."""
-    found = Found()
-    for one in said:
-        if with_loops:
-            seen, over = loops.found_in(one.episode, one.at, one.cloud, zone)
-            found.sightings += seen
-            found.endings += over
-        found.entries += statements.heard(one.episode, one.at, one.cloud)
-    return found
-
-
 def as_data(said: Sequence[Said], zone: tzinfo | None = UTC) -> str:
-    """Messages as a model is shown them: each one line of JSON, so that none can pose as more."""
-    return "\n".join(
-        json.dumps(
+    """The person's messages as a model is shown them, one line of JSON each, so that none can pose
+    as more."""
+    return "\n".join(_line(one, zone) for one in said)
+
+
+def as_request(said: Sequence[Said], known: Sequence[Statement], zone: tzinfo | None = UTC) -> str:
+    """The known statements, numbered, and the messages, each after the answers before it."""
+    lines = [
+        _json(
             {
-                "n": one.episode.index,
-                "said": date_of(one.at, zone).isoformat(),
-                "text": one.episode.text[:BATCH_CHARS],
-            },
-            ensure_ascii=False,
+                "known": number,
+                "kind": one.kind,
+                "about": " ".join(filter(None, (one.subject, one.attribute))),
+                "text": one.text,
+                "said": date_of(one.said_at, zone).isoformat(),
+            }
         )
-        for one in said
-    )
+        for number, one in enumerate(known, 1)
+    ]
+    for one in said:
+        lines += [_json({"assistant": answer[-ASKED_CHARS:]}) for answer in one.answers]
+        lines.append(_line(one, zone))
+    return "\n".join(lines)
 
 
-def by_model(data: Table, said: Sequence[Said], zone: tzinfo | None = UTC) -> Found:
-    """What a model noted, as far as it can be shown."""
-    found = Found()
-    readers: tuple[Callable[[Found, Table, Said, str], bool], ...] = (
-        partial(_fact, zone),
-        partial(_loop, zone),
-        _entry,
-        _instruction,
-    )
-    for name, note in zip(LISTS, readers, strict=True):
+def _line(one: Said, zone: tzinfo | None) -> str:
+    day, text = date_of(one.at, zone).isoformat(), one.episode.text[:BATCH_CHARS]
+    return _json({"n": one.episode.index, "said": day, "text": text})
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def verified(
+    data: Table, said: Sequence[Said], known: Sequence[Statement], zone: tzinfo | None = UTC
+) -> Extracted:
+    """A model's notes, as far as code can verify them."""
+    found = Extracted()
+    hard = data.get("hard")
+    here = {one.episode.index for one in said}
+    if isinstance(hard, list):
+        found.hard = {index for index in hard if isinstance(index, int) and index in here}
+    numbered = dict(enumerate(known, 1))
+    kinds: tuple[Kind, ...] = ("fact", "loop", "profile", "instruction")
+    for name, kind in zip(LISTS, kinds, strict=False):
         for row in rows_of(data, name)[:MOST_ROWS]:
             shown = _shown(row, said)
-            if shown is None or not note(found, row, *shown):
+            one = None if shown is None else _statement(kind, row, *shown, zone)
+            if one is None or one.message_index in found.hard:
                 found.dropped += 1
+                continue
+            found.statements.append(one)
+            found.links += _replacing(row, one, numbered)
+    for row in rows_of(data, "closed")[:MOST_ROWS]:
+        shown, target = _shown(row, said), numbered.get(_int(row.get("known")))
+        status = text_of(row, "status")
+        if shown is None or target is None or status not in ("done", "dropped", "ended"):
+            found.dropped += 1
+        elif shown[0].episode.index not in found.hard:
+            found.links.append(_link(cast("LinkKind", status), target.id, None, *shown))
     return found
-
-
-def latest(entries: Sequence[Entry], said: Sequence[Said]) -> list[Entry]:
-    """Of what one message says of one place in the profile, only what it says last."""
-    texts = {(one.episode.session_id, one.episode.index): one.episode.text for one in said}
-
-    def end(one: Entry) -> int:
-        words = one.quote or ""
-        text = texts.get((one.session_id or "", one.index or 0), "")
-        return text.find(words) + len(words)
-
-    last: dict[tuple[object, ...], Entry] = {}
-    for one in entries:
-        key = (one.session_id, one.index, one.field, plain(one.item), one.source)
-        if key not in last or end(one) > end(last[key]):
-            last[key] = one
-    return list(last.values())
 
 
 def quoted(text: str, quote: str) -> str | None:
     """The very words of a text that a quote means: it may differ in spaces, case and the shape of
     its marks, in nothing else. None: they do not occur, or say nothing."""
     wanted = quote.translate(_FOLDED).strip(" \t\n\"'.…")
-    if sum(letter.isalnum() for letter in wanted) < 3:
+    if sum(letter.isalnum() for letter in wanted) < 2:
         return None
     pattern = r"\s+".join(re.escape(word) for word in wanted.split())
     match = re.search(pattern, text.translate(_FOLDED), re.IGNORECASE)
-    if match is None:
-        return None
-    alone = len(wanted.split()) == 1 and len(text.split()) > 3
-    return None if alone else text[match.start() : match.end()]
+    return None if match is None else text[match.start() : match.end()]
 
 
 def _shown(row: Table, said: Sequence[Said]) -> tuple[Said, str] | None:
-    """The message that a note quotes, the one it names if it does, and its words."""
+    """The message that a row quotes, the one it names if it does, and its words."""
     quote = row.get("quote")
     if not isinstance(quote, str):
         return None
@@ -185,126 +182,128 @@ def _shown(row: Table, said: Sequence[Said]) -> tuple[Said, str] | None:
     return None
 
 
-def _fact(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) -> bool:
-    text, subject = text_of(row, "text"), text_of(row, "subject", 120) or "user"
-    attribute = text_of(row, "attribute", 80)
-    if not text:
-        return False
-    when = about(text_of(row, "about", 40), one.at, zone) or about(quote, one.at, zone)
-    stated = row.get("stated") is not False
-    found.facts.append(
-        Fact(
-            id_of(
-                "fact", one.episode.session_id, one.episode.index, subject, attribute, plain(text)
-            ),
-            line_of(subject, attribute, text, None),
-            subject,
-            attribute,
-            text,
-            one.at,
-            about_from=None if when is None else when[0].start,
-            about_to=None if when is None else when[0].end,
-            about_precision=None if when is None else when[1],
-            source="user_stated" if stated else "inferred",
-            confidence=round(number_of(row, "confidence", 0, 1, 0.8), 3),
-            session_id=one.episode.session_id,
-            index=one.episode.index,
-            role=one.episode.role,
-            quote=quote,
-            cloud=one.cloud,
-            retracts=row.get("ended") is True,
-        )
+def _statement(
+    kind: Kind, row: Table, one: Said, quote: str, zone: tzinfo | None
+) -> Statement | None:
+    text = text_of(row, "text", 300 if kind == "loop" else 600)
+    subject, attribute = text_of(row, "subject", 120), text_of(row, "attribute", 80)
+    plan, span, precision = None, None, None
+    if kind == "instruction":
+        text, subject, attribute = quote[:300], "user", ""  # it is told as their own words
+    elif kind == "profile":
+        subject, attribute = text_of(row, "item", 80), text_of(row, "field")
+        if attribute not in PLACES or (attribute == "key_relationships" and not subject):
+            return None
+        if attribute == "name" and plain(text) not in plain(quote):
+            return None
+        if attribute == "north_star":
+            subject = plain(subject) if plain(subject) in DOMAINS else "general"
+        elif attribute in ("patterns", "preferences.avoid"):
+            subject = plain(text)
+        elif attribute != "key_relationships":
+            subject = ""
+    elif kind == "loop":
+        plan, subject = _plan(row, one, zone), "user"
+        attribute = f"#{plain(text)}"
+    else:
+        span, precision = _about(text_of(row, "about", 40), zone)
+        subject = subject or "user"
+    dates = text_of(row, "due") + text_of(row, "about") + date_of(one.at, zone).isoformat()
+    if not text or not _numbers_known(text, one.episode.text + " " + dates):
+        return None
+    place = one.episode.session_id, one.episode.index
+    return Statement(
+        content_hash(_json({"id": [kind, *place, subject, attribute, plain(text)]})),
+        kind,
+        subject,
+        "" if kind == "loop" else attribute,
+        text,
+        one.at,
+        about_from=None if span is None else span[0],
+        about_to=None if span is None else span[1],
+        about_precision=precision,
+        source="inferred" if row.get("stated") is False else "user_stated",
+        confidence=round(number_of(row, "confidence", 0, 1, 0.8), 3),
+        session_id=one.episode.session_id,
+        message_index=one.episode.index,
+        role="user",
+        quote=quote,
+        cloud=one.cloud,
+        plan=plan,
     )
-    return True
 
 
-def _loop(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) -> bool:
-    text = text_of(row, "text", 300)
-    if not text:
-        return False
-    status = text_of(row, "status")
-    if status in ("done", "dropped"):
-        over = loops.ended(
-            one.episode,
-            one.at,
-            status="done" if status == "done" else "dropped",
-            text=text,
-            quote=quote,
-        )
-        found.endings.append(over)
-        return True
+def _replacing(row: Table, one: Statement, known: Mapping[int, Statement]) -> list[Link]:
+    """Links to the known statements that a row replaces or repeats, of the same kind only."""
+    links = []
+    wanted: tuple[tuple[str, Literal["supersedes", "repeats"]], ...] = (
+        ("replaces", "supersedes"),
+        ("repeats", "repeats"),
+    )
+    for name, kind in wanted:
+        given = row.get(name)
+        for number in given if isinstance(given, list) else [given]:
+            target = known.get(_int(number))
+            if target is not None and target.kind == one.kind and target.id != one.id:
+                made = content_hash(f"{kind} {target.id} {one.id}")
+                place = (one.session_id, one.message_index, one.quote)
+                links.append(Link(made, kind, target.id, one.id, one.said_at, *place))
+    return links
+
+
+def _link(kind: LinkKind, target: str, by: str | None, one: Said, quote: str) -> Link:
+    place = one.episode.session_id, one.episode.index
+    made = content_hash(_json({"link": [kind, target, by, *place]}))
+    return Link(made, kind, target, by, one.at, *place, quote)
+
+
+def _int(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _numbers_known(text: str, source: str) -> bool:
+    """True if every number of a text stands in its source."""
+    there = {number.lstrip("0") for number in _DIGITS.findall(source)}
+    return all(number.lstrip("0") in there for number in _DIGITS.findall(text))
+
+
+def _plan(row: Table, one: Said, zone: tzinfo | None) -> Plan:
     today = date_of(one.at, zone)
-    due = _due(text_of(row, "due"), quote, today)
-    domain = text_of(row, "domain")
-    found.sightings.append(
-        loops.sighting(
-            one.episode,
-            one.at,
-            type_=_TYPES.get(text_of(row, "type"), "commitment"),
-            text=text,
-            quote=quote,
-            horizon=_HORIZONS.get(text_of(row, "horizon")) or rules.horizon_of(due, today, quote),
-            due=due,
-            cloud=one.cloud,
-            domain=domain if domain in statements.DOMAINS else "general",
-            importance=round(number_of(row, "importance", 1, 5, 3)),
-            urgency=round(number_of(row, "urgency", 1, 5, 3)),
-            tags=_tags(row.get("tags")),
-            confidence=0.9,
-        )
-    )
-    return True
-
-
-def _entry(found: Found, row: Table, one: Said, quote: str) -> bool:
-    place, text, item = text_of(row, "field"), text_of(row, "text"), text_of(row, "item", 80)
-    if place not in _PROFILE_FIELDS or not text:
-        return False
-    if place == "north_star" and plain(item) not in statements.DOMAINS:
-        item = "general"
-    if place == "key_relationships" and not item:
-        return False
-    stated = row.get("stated") is not False
-    found.entries.append(
-        statements.said(
-            one.episode,
-            one.at,
-            place=place,
-            text=text,
-            quote=quote,
-            cloud=one.cloud,
-            item=item,
-            source="user_stated" if stated else "inferred",
-            confidence=round(number_of(row, "confidence", 0, 1, 0.8), 3),
-        )
-    )
-    return True
-
-
-def _instruction(found: Found, row: Table, one: Said, quote: str) -> bool:
-    text = text_of(row, "text", 300)
-    if not text:
-        return False
-    if not set(words_of(text)) <= set(words_of(one.episode.text)):
-        text = quote[:300]  # it is told as their own words
-    found.entries.append(
-        statements.said(
-            one.episode, one.at, place="instructions", text=text, quote=quote, cloud=one.cloud
-        )
-    )
-    return True
-
-
-def _tags(value: object) -> list[str]:
-    given = value if isinstance(value, list) else []
-    return [tag for tag in (text_of({"tag": one}, "tag", 40) for one in given) if tag][:MOST_TAGS]
-
-
-def _due(given: str, quote: str, today: date) -> date | None:
-    """The day that a model names; where it names none, that of what the words say is to be done.
-    A habit, or what was, has none, whichever day they speak of."""
     try:
-        return date.fromisoformat(given)
+        due = date.fromisoformat(text_of(row, "due"))
     except ValueError:
-        day = rules.due_in(given, today)
-    return day or next((one.due for one in rules.loops_in(quote, today)), None)
+        due = None
+    kind, given, domain = text_of(row, "type"), text_of(row, "horizon"), text_of(row, "domain")
+    horizon: Horizon = horizon_of(due, today)
+    if given in get_args(Horizon):
+        horizon = cast("Horizon", given)
+    tags = row.get("tags")
+    named = (text_of({"tag": tag}, "tag", 40) for tag in tags) if isinstance(tags, list) else ()
+    return Plan(
+        type=cast("LoopType", kind) if kind in get_args(LoopType) else "commitment",
+        horizon=horizon,
+        due=None if due is None else due.isoformat(),
+        domain=domain if domain in DOMAINS else "general",
+        importance=round(number_of(row, "importance", 1, 5, 3)),
+        urgency=round(number_of(row, "urgency", 1, 5, URGENCY[horizon])),
+        tags=tuple(tag for tag in named if tag)[:MOST_TAGS],
+    )
+
+
+def _about(text: str, zone: tzinfo | None) -> tuple[tuple[int, int] | None, Precision | None]:
+    """The time that a date such as 2024-05-31, 2024-05 or 2024 means."""
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None, None
+    year, month, day = (int(part) if part else None for part in match.groups())
+    try:
+        first = date(year or 0, month or 1, day or 1)
+    except ValueError:
+        return None, None
+    precision: Precision = "year"
+    after = first.replace(year=first.year + 1)
+    if day is not None:
+        after, precision = first + timedelta(days=1), "day"
+    elif month is not None:
+        after, precision = (first + timedelta(days=31)).replace(day=1), "month"
+    return (midnight(first, zone), midnight(after, zone)), precision

@@ -1,226 +1,167 @@
 """Facts: statements with evidence, findable like episodes, each with the time for which it held.
 
-A fact is added, never rewritten; correcting one adds a statement that stands against it. The index
-knows of each when it was superseded, and is brought up to date with every line that is touched.
+A fact is added, never rewritten; correcting one adds a statement in its place. The index knows of
+each when it was superseded, and is brought up to date with whatever is touched.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, timedelta, tzinfo
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
-from polyvox.memory import rules
-from polyvox.memory.statements import Statement, history, id_of, key_of, plain
+from polyvox.ids import content_hash
+from polyvox.memory.loops import by_hand
 from polyvox.memory.tables import claims
-from polyvox.memory.tables import facts as rows
-from polyvox.memory.tables.facts import Fact, Precision
-from polyvox.memory.times import Span, date_of, midnight, times_in
-from polyvox.memory.values import Claim, Evidence, Item, Partition, Status
+from polyvox.memory.tables import statements as rows
+from polyvox.memory.tables.statements import Link, Statement, plain
+from polyvox.memory.values import Claim, Item, Partition
+from polyvox.memory.view import Held, view
 from polyvox.memory.words import words_of
 from polyvox.store.database import Tx
 
-KIND = "fact"
-DAY = 86_400_000_000
+KIND: Literal["fact"] = "fact"
 PAGE = 32
-_PRECISIONS: tuple[tuple[int, Precision], ...] = ((1, "day"), (7, "week"), (31, "month"))
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A fact with the time for which it held."""
-
-    fact: Fact
-    valid_from: int
-    valid_to: int | None
-
-    @property
-    def status(self) -> Status:
-        """Whether it holds."""
-        return "current" if self.valid_to is None else "superseded"
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """Where it was said; nowhere, where it was put in by hand."""
-        fact = self.fact
-        if fact.session_id is None or fact.index is None or fact.role is None:
-            return ()
-        return (Evidence(fact.session_id, fact.index, fact.role, fact.quote or "", fact.said_at),)
+def add(
+    tx: Tx,
+    partition: Partition,
+    statements: Sequence[Statement],
+    links: Iterable[Link] = (),
+    now: int = 0,
+) -> list[Statement]:
+    """Store statements of any kind that are not there yet, with their links, and let the index
+    know of the facts; return what was new."""
+    given = list(links)
+    new = rows.add(tx, partition, statements, given, now)
+    named = {name for link in given for name in (link.target_id, link.by_id) if name}
+    reindex(tx, partition, {one.id for one in new} | named)
+    return new
 
 
-def line_of(subject: str, attribute: str, text: str, owner: str | None) -> str:
-    """The line that a statement belongs to."""
-    return json.dumps(
-        key_of(Statement("", subject, attribute, text, 0, owner=owner)), ensure_ascii=False
-    )
+def held(
+    tx: Tx, partition: Partition, some: Collection[Statement], as_of: int | None = None
+) -> dict[str, Held]:
+    """These statements and what bears on them, by id, each with when it held."""
+    every = rows.about(tx, partition, some)
+    return view(every, rows.links_about(tx, partition, {one.id for one in every}), as_of)
 
 
-def about(words: str, said_at: int, zone: tzinfo | None = UTC) -> tuple[Span, Precision] | None:
-    """The time that words speak of, seen from when and where they were said, and how exactly they
-    say it."""
-    spans = times_in(words, said_at, zone).spans
-    if spans:
-        days = round((spans[0].end - spans[0].start) / DAY)  # one may have 23 or 25 hours
-        return spans[0], next((name for most, name in _PRECISIONS if days <= most), "year")
-    due = rules.day_in(words, date_of(said_at, zone))
-    if due is None:
-        return None
-    return Span(midnight(due, zone), midnight(due + timedelta(days=1), zone)), "day"
-
-
-def remember(tx: Tx, partition: Partition, facts: Sequence[Fact]) -> int:
-    """Store the facts that are not there yet, and make them findable; answers how many were new."""
-    new = rows.add(tx, partition, facts)
-    reindex(tx, partition, {fact.line for fact in new})
-    return len(new)
-
-
-def reindex(tx: Tx, partition: Partition, lines: set[str]) -> None:
-    """Let the index know what holds in these lines."""
-    found = held(rows.of_lines(tx, partition, sorted(lines)))
-    hidden = [one.fact.id for one in found if one.fact.excluded or one.fact.retracts]
+def reindex(tx: Tx, partition: Partition, ids: Collection[str]) -> None:
+    """Let the index know which of these facts, and of those they bear on, hold."""
+    touched = [one for one in rows.by_ids(tx, partition, ids) if one.kind == KIND]
+    facts = [one for one in held(tx, partition, touched).values() if one.statement.kind == KIND]
+    hidden = [one.statement.id for one in facts if one.statement.excluded]
     claims.remove(tx, partition, KIND, hidden)
-    claims.put(
-        tx,
-        partition,
-        [
-            Claim(
-                KIND,
-                one.fact.id,
-                one.fact.said_at,
-                _terms(one.fact),
-                one.fact.advisor_id,
-                one.fact.cloud,
-                one.valid_to,
-                one.fact.pinned,
-            )
-            for one in found
-            if not one.fact.excluded and not one.fact.retracts
-        ],
+    shown = (one for one in facts if not one.statement.excluded)
+    claims.put(tx, partition, [_claim(one) for one in shown])
+
+
+def _claim(one: Held) -> Claim:
+    fact = one.statement
+    terms = words_of(fact.text)
+    more = words_of(f"{fact.subject} {fact.attribute.replace('_', ' ')}")
+    return Claim(
+        KIND,
+        fact.id,
+        fact.said_at,
+        (*terms, *(word for word in dict.fromkeys(more) if word not in terms)),
+        fact.advisor_id,
+        fact.cloud,
+        one.valid_to,
+        fact.pinned,
     )
-
-
-def held(facts: Sequence[Fact], as_of: int | None = None) -> list[Known]:
-    """Facts with the time for which each held. All statements of their lines must be given."""
-    by_id = {fact.id: fact for fact in facts}
-    statements = [
-        Statement(
-            one.id,
-            one.line,
-            "line",
-            one.text,
-            one.said_at,
-            one.source,
-            one.retracts,
-            session=one.session_id or "",
-            index=one.index or 0,
-            place=one.place,
-        )
-        for one in facts
-    ]
-    return [
-        Known(by_id[one.statement.id], one.valid_from, one.valid_to)
-        for one in history(statements, as_of)
-    ]
 
 
 def tell(tx: Tx, partition: Partition, ids: Sequence[str], as_of: int | None) -> Mapping[str, Item]:
     """Facts as items of recall."""
-    known = known_by_ids(tx, partition, ids, as_of)
-    return {name: item_of(one) for name, one in known.items() if not one.fact.excluded}
-
-
-def known_by_ids(
-    tx: Tx, partition: Partition, ids: Sequence[str], as_of: int | None
-) -> dict[str, Known]:
-    """These facts, each with the time for which it held."""
-    lines = {fact.line for fact in rows.by_ids(tx, partition, ids)}
+    every = held(tx, partition, rows.by_ids(tx, partition, ids), as_of)
     wanted = set(ids)
     return {
-        one.fact.id: one
-        for one in held(rows.of_lines(tx, partition, sorted(lines)), as_of)
-        if one.fact.id in wanted
+        name: item_of(one)
+        for name, one in every.items()
+        if name in wanted and not one.statement.excluded
     }
 
 
-def item_of(one: Known, relevance: float = 0.0) -> Item:
+def item_of(one: Held, relevance: float = 0.0) -> Item:
     """A fact as something recalled."""
+    fact = one.statement
     return Item(
-        one.fact.id,
-        one.fact.text,
-        relevance,
-        KIND,
-        one.evidence,
-        one.valid_from,
-        one.valid_to,
-        one.status,
+        fact.id, fact.text, relevance, KIND, one.evidence, fact.said_at, one.valid_to, one.status
     )
 
 
 def known(
     tx: Tx, partition: Partition, *, as_of: int | None = None, include_history: bool = False
-) -> list[Known]:
-    """What is known: pinned facts first, then the newest. Excluded ones are shown too."""
-    found = [
-        one
-        for one in held(rows.every(tx, partition), as_of)
-        if include_history or (one.valid_to is None and not one.fact.retracts)
-    ]
-    return sorted(found, key=lambda one: (not one.fact.pinned, -one.fact.said_at, one.fact.id))
+) -> list[Held]:
+    """The facts that hold: pinned ones first, then the newest. Excluded ones are shown too."""
+    every = view(rows.every(tx, partition, [KIND]), rows.links(tx, partition), as_of)
+    found = [one for one in every.values() if include_history or one.current]
+    return sorted(
+        found,
+        key=lambda one: (not one.statement.pinned, -one.statement.said_at, one.statement.id),
+    )
 
 
-def newest(tx: Tx, partition: Partition, as_of: int) -> Iterator[Known]:
-    """What held then and is not excluded, as `known` tells it, read as it is asked for."""
-    holding: dict[str, Known] = {}
-    lines: set[str] = set()
+def newest(tx: Tx, partition: Partition, as_of: int) -> Iterator[Held]:
+    """The facts that held then and are not excluded, as `known` tells them, read as asked for."""
     for pinned in (True, False):
         after: tuple[int, str] | None = (as_of + 1, "")
         while after is not None:
-            page = rows.some(tx, partition, PAGE, pinned=pinned, excluded=False, after=after)
-            new = {fact.line for fact in page} - lines
-            lines |= new
-            for one in held(rows.of_lines(tx, partition, sorted(new)), as_of):
-                if one.valid_to is None and not one.fact.retracts:
-                    holding[one.fact.id] = one
-            yield from (holding[fact.id] for fact in page if fact.id in holding)
-            after = (page[-1].said_at, page[-1].id) if len(page) == PAGE else None
+            some = rows.page(tx, partition, KIND, PAGE, pinned=pinned, excluded=False, after=after)
+            every = held(tx, partition, some, as_of)
+            yield from (every[one.id] for one in some if every[one.id].current)
+            after = (some[-1].said_at, some[-1].id) if len(some) == PAGE else None
 
 
-def find(tx: Tx, partition: Partition, fact_id: str) -> tuple[Known, list[Known]]:
+def find(tx: Tx, partition: Partition, fact_id: str) -> tuple[Held, list[Held]]:
     """One fact, and everything else that was ever said of the same, oldest first."""
-    fact = rows.get(tx, partition, fact_id)
-    line = held(rows.of_lines(tx, partition, (fact.line,)))
-    one = next(each for each in line if each.fact.id == fact_id)
-    return one, [each for each in line if each.fact.id != fact_id]
+    every = held(tx, partition, [rows.get(tx, partition, fact_id)])
+    others = (one for name, one in every.items() if name != fact_id)
+    history = sorted(others, key=lambda one: (one.statement.said_at, one.statement.id))
+    return every[fact_id], history
 
 
-def correct(
-    tx: Tx, partition: Partition, fact_id: str, text: str, now: int, zone: tzinfo | None = UTC
-) -> Known:
+def correct(tx: Tx, partition: Partition, fact_id: str, text: str, now: int) -> Held:
     """Put a statement by hand in place of a fact. It holds until something newer is said."""
     old = rows.get(tx, partition, fact_id)
     at = max(now, old.said_at + 1)
-    when = about(text, at, zone)
-    new = Fact(
-        id_of("correction", old.id, plain(text), at),
-        old.line,
-        old.subject,
-        old.attribute,
-        text,
-        at,
-        about_from=None if when is None else when[0].start,
-        about_to=None if when is None else when[0].end,
-        about_precision=None if when is None else when[1],
+    new = replace(
+        old,
+        id=content_hash(f"correction {old.id} {plain(text)} {at}"),
+        text=text,
+        said_at=at,
+        about_from=None,
+        about_to=None,
+        about_precision=None,
         source="manual",
-        advisor_id=old.advisor_id,
-        cloud=old.cloud,
-        pinned=old.pinned,
-        excluded=old.excluded,
-        corrects=old.id,
+        confidence=1.0,
+        session_id=None,
+        message_index=None,
+        role=None,
+        quote=None,
     )
-    remember(tx, partition, [new])
+    add(tx, partition, [new], [by_hand("supersedes", old.id, at, new.id)], now)
     return find(tx, partition, new.id)[0]
+
+
+def write(tx: Tx, partition: Partition, text: str, now: int) -> Held:
+    """Keep what a person tells memory outright."""
+    fact = Statement(
+        content_hash(f"written {plain(text)} {now}"), KIND, "user", "", text, now, source="manual"
+    )
+    add(tx, partition, [fact], (), now)
+    return find(tx, partition, fact.id)[0]
+
+
+def reopen(tx: Tx, partition: Partition, fact_id: str, now: int) -> Held:
+    """Undo that a fact was superseded or ended; that stays so until something newer is said."""
+    one, _ = find(tx, partition, fact_id)
+    at = max(now, one.valid_to or 0)
+    add(tx, partition, (), [by_hand("reopens", fact_id, at)], now)
+    return find(tx, partition, fact_id)[0]
 
 
 def mark(
@@ -230,29 +171,30 @@ def mark(
     *,
     pinned: bool | None = None,
     excluded: bool | None = None,
-) -> Known:
+) -> Held:
     """Pin a fact or not; exclude it from recall or take it back."""
     old = rows.get(tx, partition, fact_id)
-    new = replace(
-        old,
-        pinned=old.pinned if pinned is None else pinned,
-        excluded=old.excluded if excluded is None else excluded,
-    )
-    rows.mark(tx, partition, new)
-    reindex(tx, partition, {old.line})
+    flags = {"pinned": pinned, "excluded": excluded}
+    wanted = {name: flag for name, flag in flags.items() if flag is not None}
+    if wanted:
+        rows.mark(tx, partition, [old.id], **wanted)
+        reindex(tx, partition, [old.id])
     return find(tx, partition, fact_id)[0]
 
 
-def remove(tx: Tx, partition: Partition, ids: Sequence[str]) -> None:
-    """Delete facts, from the index too; what they superseded may hold again."""
-    lines = {fact.line for fact in rows.by_ids(tx, partition, ids)}
-    claims.remove(tx, partition, KIND, ids)
-    rows.remove(tx, partition, ids)
-    reindex(tx, partition, lines)
-
-
-def _terms(fact: Fact) -> tuple[str, ...]:
-    """The words of a fact, and of what it is about where its text does not say it."""
-    terms = words_of(fact.text)
-    more = words_of(f"{fact.subject} {fact.attribute.replace('_', ' ')}")
-    return (*terms, *(word for word in dict.fromkeys(more) if word not in terms))
+def remove(
+    tx: Tx,
+    partition: Partition,
+    gone: Collection[Statement],
+    links: Collection[Link] = (),
+    *,
+    now: int,
+    forever: bool = False,
+) -> None:
+    """Delete statements and links, from the index too; what they superseded may hold again."""
+    ids = {one.id for one in gone}
+    near = {one.id for one in rows.about(tx, partition, gone)} - ids
+    near |= {link.target_id for link in links} - ids
+    claims.remove(tx, partition, KIND, sorted(ids))
+    rows.remove(tx, partition, gone, links, now=now, forever=forever)
+    reindex(tx, partition, near)

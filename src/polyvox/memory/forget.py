@@ -1,438 +1,308 @@
-"""Forgetting: a message and everything that was derived from it, from every table and index.
+"""Forgetting by provenance: a statement alone, or a message with everything that was made from it.
 
-A fact or a loop is forgotten by forgetting the messages it was taken from: left alone, they would
-bring it back. In its conversation a message becomes a mark, and whatever repeats it loses those
-words (see `repeats`). The preview and the forgetting walk the same closure, so nothing goes that
-was not shown. A row that is of another message but tells such words goes too; that message is
-worked through again. Invariant: no row with evidence in a forgotten message outlives it.
+Every derived row names its sources, and receipts name what they were told, so what goes is a
+closure over ids; no words are compared. The preview and the forgetting walk the same closure:
+nothing goes that was not shown, and everything shown is gone from the files afterwards.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
+from polyvox.context.words import plain
 from polyvox.errors import Invalid, NotFound
-from polyvox.memory import derive, facts, loops, repeats, statements
-from polyvox.memory.repeats import Derived, Words
-from polyvox.memory.statements import LISTS, plain
+from polyvox.memory import derive, facts, loops
 from polyvox.memory.tables import derived, episodes
-from polyvox.memory.tables import facts as fact_rows
-from polyvox.memory.tables import loops as loop_rows
-from polyvox.memory.tables.derived import Daily, Entry, Summary
-from polyvox.memory.tables.facts import Fact
-from polyvox.memory.tables.loops import Ended, Sighting
-from polyvox.memory.tables.redaction import Found
+from polyvox.memory.tables import statements as rows
+from polyvox.memory.tables.derived import Daily, Summary
+from polyvox.memory.tables.redaction import Found, Gone, Shown, check_rest, redact, told_of
+from polyvox.memory.tables.statements import Link, Statement, slot_of
 from polyvox.memory.transcript import known_sources
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import jobs, turns
-from polyvox.store.database import Database, Row, Tx
+from polyvox.memory.view import view
+from polyvox.store import jobs, receipts, turns
+from polyvox.store.database import Database, Tx
 from polyvox.store.sqlite import SqliteDatabase
-from polyvox.values import Scope
+from polyvox.store.table import rows_in
 
 Kind = Literal["fact", "loop", "profile", "message", "session"]
 SCRUB = "scrub"
 """The job that scrubs the files, should whoever forgets die before that."""
-MANY = 400
+_QUOTED = re.compile(r"“([^“”]+)”")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be forgotten: a fact, a loop, a line of the profile (by the ids they have), a
+    """What is to be forgotten: a statement (a fact, a loop, a line of the profile, by its id), a
     message ("session#index", or the id it has in its conversation) or a whole session."""
 
     kind: Kind
     id: str
+    keep: frozenset[str] = frozenset()
+    """Answers that stay."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Going:
-    """What goes with it."""
+    """Everything that goes with it."""
 
-    sessions: tuple[str, ...]
-    """Those that go as a whole."""
-    messages: tuple[Episode, ...]
-    facts: tuple[Fact, ...]
-    sightings: tuple[Sighting, ...]
-    endings: tuple[Ended, ...]
-    entries: tuple[Entry, ...]
-    summaries: tuple[Summary, ...]
-    """They are written anew from what is left."""
-    days: tuple[Daily, ...]
-    """So are these."""
-    returns: tuple[Fact, ...]
+    sessions: list[str] = field(default_factory=list)
+    """Sessions that go as a whole."""
+    messages: list[Episode] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    summaries: list[Summary] = field(default_factory=list)
+    """They are written anew from what is left; so are the days."""
+    days: list[Daily] = field(default_factory=list)
+    returns: list[Statement] = field(default_factory=list)
     """Older statements that would hold again."""
-    conversations: tuple[str, ...]
-    """Conversations in which a message becomes a mark."""
-    repeats: tuple[Found, ...]
-    """Where the words become a mark: messages, answers that repeat them, titles, receipts …"""
-    loops: tuple[tuple[str, str], ...] = ()
-    """(id, text) of the loops that the sightings are of."""
-    anew: tuple[tuple[str, int], ...] = ()
-    """Messages (session, index) that are worked through again: something that goes was theirs."""
+    marked: list[Found] = field(default_factory=list)
+    """Rows of conversations that become a mark: messages, answers, titles, receipts …"""
+    gone: Gone = field(default_factory=Gone)
+
+    def of(self, kind: str) -> list[Statement]:
+        """The statements of a kind."""
+        return [one for one in self.statements if one.kind == kind]
 
     @property
     def index_rows(self) -> int:
-        """How many entries of the index of recall go."""
-        return sum(not one.excluded for one in self.messages) + sum(
-            not one.excluded and not one.retracts for one in self.facts
-        )
+        """The number of entries of the index of recall that go."""
+        said = sum(not one.excluded for one in self.messages)
+        return said + sum(not one.excluded for one in self.of("fact"))
 
-
-@dataclass(slots=True)
-class _Chosen:
-    """What a target means."""
-
-    messages: list[Episode] = field(default_factory=list)
-    facts: list[Fact] = field(default_factory=list)
-    sessions: list[str] = field(default_factory=list)
-    """Those that go as a whole."""
-    lines: list[Entry] = field(default_factory=list)
-    turns: set[str] = field(default_factory=set)
-    """Turns of conversations that are not remembered yet."""
-    answers: set[str] = field(default_factory=set)
-    leaving: str | None = None
-    """The conversation that is about to be deleted."""
-
-
-@dataclass(slots=True)
-class _Walk:
-    tx: Tx
-    scope: Scope
-    partition: Partition
-
-    def going(self, chosen: _Chosen, now: int, *, dry: bool) -> Going:
-        messages, whole = chosen.messages, chosen.sessions
-        places = {(one.session_id, one.index) for one in messages}
-        touched = sorted({one.session_id for one in messages} | set(whole))
-        tx, part = self.tx, self.partition
-        gone = {one.id: one for one in chosen.facts}
-        sightings: list[Sighting] = []
-        endings: list[Ended] = []
-        entries: list[Entry] = []
-        for session_id in touched:
-            every = session_id in whole
-            found = fact_rows.of_session(tx, part, session_id)
-            gone |= {f.id: f for f in found if every or (session_id, f.index) in places}
-            seen = loop_rows.sightings(tx, part, session_id=session_id)
-            sightings += [s for s in seen if every or (session_id, s.index) in places]
-            over = loop_rows.endings(tx, part, session_id=session_id)
-            endings += [e for e in over if every or (session_id, e.index) in places]
-            heard = derived.entries(tx, part, session_id=session_id)
-            entries += [e for e in heard if every or (session_id, e.index) in places]
-        gone |= {one.id: one for one in self._corrections(list(gone))}
-        entries += [one for one in chosen.lines if one not in entries]
-        entries += self._by_hand(entries)
-        endings += self._marks(sightings)
-        summaries = [
-            one
-            for session_id in touched
-            if (one := derived.find_summary(tx, part, "session", session_id)) is not None
-        ]
-        days = [one for one in derived.list_daily(tx, part) if set(one.sessions) & set(touched)]
-        self._add_rows(chosen, touched)
-        told: list[Derived] = [*gone.values(), *sightings, *endings, *entries]
-        words = self._words(chosen, told, summaries, days, now)
-        needles = repeats.needles_of(tx, part, words, now)
-        more = repeats.retold(tx, part, words, self._others(told))
-        anew = {(one.session_id, one.index) for one in more}
-        gone |= {one.id: one for one in more if isinstance(one, Fact)}
-        gone |= {one.id: one for one in self._corrections(list(gone))}
-        sightings += [one for one in more if isinstance(one, Sighting)]
-        endings += [one for one in more if isinstance(one, Ended)]
-        endings += [one for one in self._marks(sightings) if one not in endings]
-        entries += self._without_others([one for one in more if isinstance(one, Entry)], entries)
-        entries += self._by_hand(entries)
-        ids = {one.id for one in messages}
-        repeated = repeats.find(tx, part, needles, ids, dry=dry)
-        return Going(
-            tuple(whole),
-            tuple(messages),
-            tuple(gone.values()),
-            tuple(sightings),
-            tuple(endings),
-            tuple(entries),
-            tuple(summaries),
-            tuple(days),
-            self._returning(list(gone.values())),
-            _conversations(repeated),
-            tuple(repeated),
-            loops.named(tx, part, sightings),
-            tuple(sorted((name, at) for name, at in anew if name is not None and at is not None)),
-        )
-
-    def chosen(self, target: Target, now: int) -> _Chosen:
-        """What a target means, or NotFound."""
-        tx, part = self.tx, self.partition
-        if target.kind == "fact":
-            fact = fact_rows.get(tx, part, target.id)
-            line = fact_rows.of_lines(tx, part, (fact.line,))
-            same = [one for one in line if plain(one.text) == plain(fact.text)]
-            return _Chosen(self._messages([(one.session_id, one.index) for one in same]), same)
-        if target.kind == "loop":
-            loop = loops.find(tx, part, target.id, now)
-            return _Chosen(self._messages([(one.session_id, one.index) for one in loop.evidence]))
-        if target.kind == "profile":
-            lines = self._lines(target.id)
-            if not lines:
-                raise NotFound(f"The profile has no line {target.id}.", "Look at it again.")
-            places = [(one.session_id, one.index) for one in lines]
-            return _Chosen(self._messages(places), lines=lines)
-        if target.kind == "session":
-            found = episodes.episodes_of(tx, part, target.id)
-            if episodes.find_transcript(tx, part, target.id) is None:
-                raise NotFound(
-                    f"Nothing is remembered of a session {target.id}.", "Search for its words."
-                )
-            return _Chosen(found, sessions=[target.id])
-        return self._one_message(target.id)
-
-    def _one_message(self, name: str) -> _Chosen:
-        session_id, mark, number = name.rpartition("#")
-        if mark and number.isdecimal():
-            message = self._messages([(session_id, int(number))])
-            if not message:
-                raise NotFound(f"There is no message {name}.", "It may have been forgotten.")
-            return _Chosen(message)
-        if mark or self.partition != Partition.own(self.scope):
-            raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.")
-        try:
-            turn = turns.turn_of_message(self.tx, name)
-        except NotFound:
-            raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.") from None
-        if turn.redacted:
-            raise NotFound(f"There is no message {name}.", "It was forgotten.")
-        known = {} if turn.session_id is None else self._sources(turn.session_id)
-        places = [(turn.session_id, index) for index, ref in known.items() if ref == f"u{turn.id}"]
-        return _Chosen(self._messages(places), turns={turn.id})
-
-    def _sources(self, session_id: str) -> dict[int, str]:
-        """Where the messages of a session came from; empty where it is no conversation's."""
-        try:
-            return known_sources(self.tx, session_id)
-        except NotFound:
-            return {}  # it was ingested from elsewhere, or its conversation is deleted
-
-    def _add_rows(self, chosen: _Chosen, touched: Sequence[str]) -> None:
-        """The turns and answers that the forgotten messages are in their conversation."""
-        tx, scope = self.tx, self.scope
-        if self.partition != Partition.own(scope):
-            return
-        for session_id in touched:
-            if session_id in chosen.sessions:
-                rows = tx.all(
-                    "SELECT t.id, a.id FROM sessions s JOIN turns t ON t.user_id = s.user_id"
-                    " AND t.conversation_id = s.conversation_id AND t.session_id = s.id"
-                    " LEFT JOIN answers a ON a.user_id = t.user_id AND a.turn_id = t.id"
-                    " WHERE s.user_id = ? AND s.id = ?",
-                    (scope.user, session_id),
-                )
-                chosen.turns |= {row[0] for row in rows}
-                chosen.answers |= {row[1] for row in rows if row[1] is not None}
-                continue
-            known = self._sources(session_id)
-            mine = [one.index for one in chosen.messages if one.session_id == session_id]
-            refs = [known[index] for index in mine if index in known]
-            chosen.turns |= {ref[1:] for ref in refs if ref[0] == "u"}
-            chosen.answers |= {ref[1:] for ref in refs if ref[0] == "a"}
-
-    def _words(
-        self,
-        chosen: _Chosen,
-        told: Sequence[Derived],
-        summaries: Sequence[Summary],
-        days: Sequence[Daily],
-        now: int,
-    ) -> Words:
-        """The words that are to be forgotten, and since when they are here."""
-        said = [one.text for one in chosen.messages if one.role == "user"]
-        said += [row[0] for row in self._rows("turns", "content", chosen.turns)]
-        spoken = list(said)
-        for one in told:
-            names = ("text", "quote", "value")
-            texts = [text for name in names if (text := getattr(one, name, None))]
-            said += texts
-            if one.session_id is None:
-                spoken += repeats.put_in(self.tx, self.partition, one, texts)
-        made = [one.text for one in summaries]
-        made += [text for day in days for text in (*day.themes, day.steering_note or "")]
-        made += [one.text for one in chosen.messages if one.role == "assistant"]
-        return Words(
-            said,
-            spoken,
-            made,
-            chosen.messages,
-            chosen.turns,
-            chosen.answers,
-            self._since(chosen, told, now),
-            chosen.leaving,
-        )
-
-    def _since(self, chosen: _Chosen, told: Sequence[Derived], now: int) -> int:
-        """When the first of it came here, by our own clock: what a client or a file claims is no
-        bound. 0 where nobody knows."""
-        sessions = {one.session_id for one in (*chosen.messages, *told)} | set(chosen.sessions)
-        times = [one.said_at for one in told if one.session_id is None]
-        for session_id in sorted(name for name in sessions if name is not None):
-            subject = derive.subject_of(self.partition, session_id)
-            row = self.tx.one(
-                "SELECT created_at FROM jobs WHERE user_id = ? AND id = ?",
-                (self.scope.user, f"{derive.EXTRACT}:{subject}"),
-            )
-            times.append(0 if row is None else row[0])
-        imported = (
-            "runner_id IS NULL OR EXISTS (SELECT 1 FROM answers a WHERE a.user_id = turns.user_id"
-            " AND a.turn_id = turns.id AND a.runner_id IS NULL)"
-        )
-        for table, foreign, ids in (
-            ("turns", imported, chosen.turns),
-            ("answers", "runner_id IS NULL", chosen.answers),
-        ):
-            column = f"CASE WHEN {foreign} THEN 0 ELSE created_at END"
-            times += [row[0] for row in self._rows(table, column, ids)]
-        first = min(times, default=0)
-        return first if first <= now else 0
-
-    def _rows(self, table: str, column: str, ids: Collection[str]) -> list[Row]:
-        wanted = sorted(ids)
-        found: list[Row] = []
-        for start in range(0, len(wanted), MANY):
-            some = wanted[start : start + MANY]
-            found += self.tx.all(
-                f"SELECT {column} FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
-                f" AND id IN ({', '.join('?' * len(some))})",
-                (self.scope.user, *some),
-            )
-        return found
-
-    def _messages(self, places: Sequence[tuple[str | None, int | None]]) -> list[Episode]:
-        wanted = {(name, index) for name, index in places if name is not None}
-        return [
-            one
-            for session_id in sorted({name for name, _ in wanted})
-            for one in episodes.episodes_of(self.tx, self.partition, session_id)
-            if (session_id, one.index) in wanted
-        ]
-
-    def _lines(self, entry_id: str) -> list[Entry]:
-        """An entry, and everything that was ever entered at its place."""
-        every = statements.entries(self.tx, self.partition)
-        for one in every:
-            if one.id == entry_id:
-                return [e for e in every if (e.field, e.item) == (one.field, one.item)]
-        return []
-
-    def _corrections(self, ids: list[str]) -> list[Fact]:
-        found: dict[str, Fact] = {}
-        while ids:
-            more = fact_rows.corrections(self.tx, self.partition, ids)
-            ids = [one.id for one in more if one.id not in found]
-            found |= {one.id: one for one in more}
-        return list(found.values())
-
-    def _others(self, told: Sequence[Derived]) -> list[Derived]:
-        """What is derived and does not go so far. A mark by hand goes with its loop."""
-        tx, part = self.tx, self.partition
-        gone = {one.id for one in told}
-        seen = [one for one in loop_rows.sightings(tx, part) if one.id not in gone]
-        topics = {one.topic for one in seen}
-        every: list[Derived] = [
-            *fact_rows.every(tx, part),
-            *seen,
-            *(one for one in loop_rows.endings(tx, part) if one.topic not in topics),
-            *derived.entries(tx, part),
-        ]
-        return [one for one in every if one.id not in gone]
-
-    def _without_others(self, more: Sequence[Entry], gone: Sequence[Entry]) -> list[Entry]:
-        """Without retractions of lines that stay: they would hold again."""
-        ids = {one.id for one in (*more, *gone)}
-        every = derived.entries(self.tx, self.partition)
-        stay = {(e.field, e.item) for e in every if e.id not in ids and not e.retracts}
-        return [one for one in more if not one.retracts or (one.field, one.item) not in stay]
-
-    def _by_hand(self, entries: Sequence[Entry]) -> list[Entry]:
-        """What was made by hand of lines that are known by their own words or a name, of which
-        nothing else is left: that they were taken back, or what they were reworded to."""
-        every = derived.entries(self.tx, self.partition)
-        found = {one.id: one for one in entries}
-        ahead = [one for one in entries if one.field in (*LISTS, "key_relationships")]
-        while ahead:
-            place = (ahead[-1].field, ahead.pop().item)
-            here = [one for one in every if (one.field, one.item) == place]
-            since = min((one.said_at for one in here if one.id in found), default=0)
-            rest = [one for one in here if one.id not in found]
-            if any(one.session_id is not None or one.said_at < since for one in rest):
-                continue
-            more = rest + [new for one in rest for new in _reworded(one, every)]
-            ahead += [one for one in more if one.id not in found]
-            found |= {one.id: one for one in more}
-        ids = {one.id for one in entries}
-        return [one for one in found.values() if one.id not in ids]
-
-    def _marks(self, sightings: Sequence[Sighting]) -> list[Ended]:
-        """What was marked by hand of loops that are nowhere spoken of any more."""
-        gone = {one.id for one in sightings}
-        every = loop_rows.sightings(self.tx, self.partition)
-        left = {one.topic for one in every if one.id not in gone}
-        topics = {one.topic for one in sightings} - left
-        marks = loop_rows.endings(self.tx, self.partition)
-        return [one for one in marks if one.topic is not None and one.topic in topics]
-
-    def _returning(self, gone: list[Fact]) -> tuple[Fact, ...]:
-        lines = sorted({one.line for one in gone})
-        every = fact_rows.of_lines(self.tx, self.partition, lines)
-        ids = {one.id for one in gone}
-        now = {one.fact.id for one in facts.held(every) if one.valid_to is None}
-        after = facts.held([one for one in every if one.id not in ids])
-        return tuple(
-            one.fact
-            for one in after
-            if one.valid_to is None and one.fact.id not in now and not one.fact.retracts
-        )
-
-
-def _reworded(old: Entry, every: Sequence[Entry]) -> list[Entry]:
-    """The line that was put by hand in place of one that was taken back at the same moment."""
-    if not old.retracts:
-        return []
-    made = [
-        one
-        for one in every
-        if (one.session_id, one.field, one.said_at) == (None, old.field, old.said_at)
-    ]
-    new = [one for one in made if not one.retracts]
-    return new if len(new) == 1 and len(made) == 2 else []
-
-
-def _conversations(found: Sequence[Found]) -> tuple[str, ...]:
-    """Those in which a message becomes a mark."""
-    marked = [one.conversation_id for one in found if one.kind == "message"]
-    return tuple(dict.fromkeys(name for name in marked if name is not None))
+    @property
+    def conversations(self) -> list[str]:
+        """Conversations in which a message becomes a mark."""
+        marked = (one.conversation_id for one in self.marked if one.kind == "message")
+        return list(dict.fromkeys(name for name in marked if name is not None))
 
 
 def preview(tx: Tx, partition: Partition, target: Target, now: int) -> Going:
-    """What would go."""
-    walk = _Walk(tx, tx.scope, partition)
-    return walk.going(walk.chosen(target, now), now, dry=True)
+    """Everything that would go."""
+    going = _closure(tx, partition, target, now)
+    going.marked = redact(tx, going.gone, dry=True)
+    return going
 
 
 def forget(tx: Tx, partition: Partition, target: Target, now: int, zone: tzinfo | None) -> Going:
     """Let it go, all of it or nothing. Afterwards the files have to be scrubbed."""
-    chosen = _Walk(tx, tx.scope, partition).chosen(target, now)
-    return _forget(tx, partition, chosen, now, zone)
+    going = _closure(tx, partition, target, now)
+    _let_go(tx, partition, going, now, zone, forever=target.kind in ("fact", "loop", "profile"))
+    return going
 
 
-def _forget(tx: Tx, partition: Partition, chosen: _Chosen, now: int, zone: tzinfo | None) -> Going:
-    going = _Walk(tx, tx.scope, partition).going(chosen, now, dry=False)
-    facts.remove(tx, partition, [one.id for one in going.facts])
-    loop_rows.remove(
-        tx, partition, [one.id for one in going.sightings], [one.id for one in going.endings]
+def forget_conversation(tx: Tx, conversation_id: str, now: int, zone: tzinfo | None) -> Going:
+    """Let go of everything that was remembered of a conversation, wherever it was told since. To be
+    called while its sessions are still rows; one that was not ingested yet never will be."""
+    own, where = Partition.own(tx.scope), (tx.user, conversation_id)
+    going = Going()
+    sessions = tx.all("SELECT id FROM sessions WHERE user_id = ? AND conversation_id = ?", where)
+    for (session_id,) in sessions:
+        if episodes.find_transcript(tx, own, session_id) is not None:
+            going.sessions.append(session_id)
+            going.messages += episodes.episodes_of(tx, own, session_id)
+        else:
+            episodes.remove_session(tx, own, session_id)
+            jobs.delete_about(tx, session_id)
+    ids = {
+        table: {row[0] for row in tx.all(_IDS.format(table=table), where)}
+        for table in ("turns", "answers")
+    }
+    _derived(tx, own, going)
+    gone = Gone(
+        frozenset(ids["turns"]),
+        frozenset(ids["answers"]),
+        _told(tx, going, conversation_id),
+        leaving=conversation_id,
+        now=now,
     )
-    derived.remove(tx, partition, [one.id for one in going.entries], now)
+    told = frozenset(gone.told)
+    going.gone = replace(gone, answers=gone.answers | told)
+    _let_go(tx, own, going, now, zone, forever=False)
+    return going
+
+
+_IDS = "SELECT id FROM {table} WHERE user_id = ? AND conversation_id = ?"
+
+
+def backups(database: Database) -> list[Path]:
+    """Copies of the database that were made before its tables changed: they still hold it."""
+    if not isinstance(database, SqliteDatabase):
+        return []
+    path = database.path
+    return sorted(path.parent.glob(f"{path.name}.v*.bak"))
+
+
+# -- the closure -----------------------------------------------------------------------------------
+
+
+def _closure(tx: Tx, partition: Partition, target: Target, now: int) -> Going:
+    if target.kind in ("fact", "loop", "profile"):
+        return _alone(tx, partition, _statements(tx, partition, target, now))
+    going = Going()
+    turn_ids, answers = set[str](), set[str]()
+    if target.kind == "session":
+        if episodes.find_transcript(tx, partition, target.id) is None:
+            raise NotFound("Nothing is remembered of this session.", "Search for its words.")
+        going.sessions.append(target.id)
+        going.messages = episodes.episodes_of(tx, partition, target.id)
+        if partition == Partition.own(tx.scope):
+            for turn_id, answer_id in tx.all(_OF_SESSION, (tx.user, target.id)):
+                turn_ids.add(turn_id)
+                answers |= {answer_id} - {None}
+    else:
+        going.messages, turn_ids, answers = _message(tx, partition, target.id)
+    answers |= {
+        row[0]
+        for row in rows_in(tx, "SELECT id FROM answers WHERE user_id = ? AND turn_id", turn_ids)
+    }
+    _derived(tx, partition, going)
+    told = _told(tx, going) if partition == Partition.own(tx.scope) else {}
+    gone = frozenset(answers | set(told)) - target.keep
+    going.gone = Gone(frozenset(turn_ids), gone, told, now=now)
+    return going
+
+
+_OF_SESSION = (
+    "SELECT t.id, a.id FROM sessions s JOIN turns t ON t.user_id = s.user_id"
+    " AND t.conversation_id = s.conversation_id AND t.session_id = s.id"
+    " LEFT JOIN answers a ON a.user_id = t.user_id AND a.turn_id = t.id"
+    " WHERE s.user_id = ? AND s.id = ?"
+)
+
+
+def _statements(tx: Tx, partition: Partition, target: Target, now: int) -> list[Statement]:
+    """The statement that is meant, with its repetitions in the same words."""
+    if target.kind == "loop":
+        ids = loops.find(tx, partition, target.id, now).ids
+        return rows.by_ids(tx, partition, ids)
+    one = rows.get(tx, partition, target.id)
+    same = [
+        other
+        for other in rows.about(tx, partition, [one])
+        if slot_of(other) == slot_of(one) and rows.plain(other.text) == rows.plain(one.text)
+    ]
+    return same or [one]
+
+
+def _alone(tx: Tx, partition: Partition, gone: Sequence[Statement]) -> Going:
+    going = Going(statements=list(gone))
+    ids = {one.id for one in gone}
+    near = rows.about(tx, partition, gone)
+    links = rows.links_about(tx, partition, {one.id for one in near})
+    held = view(near, links)
+    left = view([one for one in near if one.id not in ids], links)
+    going.returns = [
+        one.statement for name, one in left.items() if one.current and not held[name].current
+    ]
+    return going
+
+
+def _message(tx: Tx, partition: Partition, name: str) -> tuple[list[Episode], set[str], set[str]]:
+    """A message, remembered or not yet, with its turn or answer in its conversation."""
+    session_id, mark, number = name.rpartition("#")
+    own = partition == Partition.own(tx.scope)
+    if mark and number.isdecimal():
+        place = (session_id, int(number))
+        said = list(episodes.at_places(tx, partition, [place]).values())
+        if not said:
+            raise NotFound(f"There is no message {name}.", "It may have been forgotten.")
+        ref = _sources(tx, session_id).get(place[1], "") if own else ""
+        turn_ids, answers = {ref[1:]}, {ref[1:]}
+        return said, turn_ids if ref[:1] == "u" else set(), answers if ref[:1] == "a" else set()
+    if mark or not own:
+        raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.")
+    try:
+        turn = turns.turn_of_message(tx, name)
+    except NotFound:
+        raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.") from None
+    if turn.redacted:
+        raise NotFound(f"There is no message {name}.", "It was forgotten.")
+    known = {} if turn.session_id is None else _sources(tx, turn.session_id)
+    places = [(turn.session_id or "", index) for index, ref in known.items() if ref[1:] == turn.id]
+    return list(episodes.at_places(tx, partition, places).values()), {turn.id}, set()
+
+
+def _sources(tx: Tx, session_id: str) -> dict[int, str]:
+    """The turns and answers that the messages of a session came from; empty where it is no
+    conversation's."""
+    try:
+        return known_sources(tx, session_id)
+    except NotFound:
+        return {}
+
+
+def _derived(tx: Tx, partition: Partition, going: Going) -> None:
+    """Add everything that was made from the messages: statements, links, summaries, days."""
+    places = {(one.session_id, one.index) for one in going.messages}
+    sessions = sorted({one.session_id for one in going.messages} | set(going.sessions))
+    said, links = rows.at_places(tx, partition, places)
+    statements = {one.id: one for one in said}
+    fresh = set(statements)
+    while fresh:  # what was corrected by hand goes with what it corrects
+        about = rows.links_about(tx, partition, fresh)
+        by = {link.by_id for link in about if link.by_id and link.target_id in fresh}
+        more = rows.by_ids(tx, partition, by - statements.keys())
+        fresh = {one.id for one in more if one.session_id is None}
+        statements |= {one.id: one for one in more if one.id in fresh}
+    alone = _alone(tx, partition, list(statements.values()))
+    going.statements, going.returns, going.links = alone.statements, alone.returns, links
+    going.summaries = [
+        one
+        for session_id in sessions
+        if (one := derived.find_summary(tx, partition, "session", session_id)) is not None
+    ]
+    going.days = [
+        one for one in derived.list_daily(tx, partition) if set(one.sessions) & set(sessions)
+    ]
+
+
+def _told(tx: Tx, going: Going, leaving: str | None = None) -> dict[str, frozenset[str]]:
+    """The answers whose request held any of it, with the blocks of memory that did: as they were
+    kept, and for older answers where a block quotes it."""
+    sources = {one.id for one in going.messages} | {one.id for one in going.statements}
+    found = told_of(tx, sources)
+    texts = [one.text for one in going.messages] + [one.text for one in going.statements]
+    texts += [one.quote for one in going.statements if one.quote]
+    whole = [text for text in map(plain, texts) if text]
+    blocks = tx.all(
+        "SELECT r.answer_id, r.data FROM receipts r WHERE r.user_id = ? AND r.data LIKE ?"
+        " AND NOT EXISTS (SELECT 1 FROM told_sources s WHERE s.user_id = r.user_id"
+        " AND s.answer_id = r.answer_id)",
+        (tx.user, '%"memory":[[%'),
+    )
+    for answer_id, data in blocks if whole else ():
+        shown = msgspec.json.decode(data, type=Shown)
+        named = {name: block for block, name in shown.memory}
+        for name, text in receipts.spans(tx, named).items():
+            quotes = [plain(quote) for quote in _QUOTED.findall(text)]
+            if any(one in plain(text) for one in whole) or any(
+                quote.strip("…. ") in one for quote in quotes for one in whole if len(quote) > 8
+            ):
+                found[answer_id] = found.get(answer_id, frozenset()) | {named[name]}
+    if leaving is not None:
+        sql = "SELECT id, conversation_id FROM answers WHERE user_id = ? AND id"
+        there = {row[0] for row in rows_in(tx, sql, found) if row[1] == leaving}
+        found = {name: blocks for name, blocks in found.items() if name not in there}
+    return found
+
+
+# -- letting go ------------------------------------------------------------------------------------
+
+
+def _let_go(
+    tx: Tx, partition: Partition, going: Going, now: int, zone: tzinfo | None, *, forever: bool
+) -> None:
+    check_rest(tx, going.gone)
+    going.marked = redact(tx, going.gone, dry=False)
+    facts.remove(tx, partition, going.statements, going.links, now=now, forever=forever)
     derived.drop_summaries(tx, partition, "session", [one.subject for one in going.summaries])
     derived.drop_daily(tx, partition, [one.day for one in going.days])
     for session_id in going.sessions:
@@ -444,41 +314,17 @@ def _forget(tx: Tx, partition: Partition, chosen: _Chosen, now: int, zone: tzinf
     for one in going.messages:
         if one.session_id not in going.sessions:
             episodes.remove_message(tx, partition, one.session_id, one.index)
-    for session_id, index in going.anew:
-        derive.work_again(tx, partition, session_id, index, now)
     for summary in going.summaries:
         if summary.subject not in going.sessions:
             subject = derive.subject_of(partition, summary.subject)
             jobs.enqueue_again(tx, derive.SUMMARISE, subject, now)
     for day in going.days:
         derive.want_day(tx, partition, date.fromisoformat(day.day), zone, now)
+    jobs.clear_failures(tx, _subjects(partition, going.messages))
     jobs.enqueue_again(tx, SCRUB, SCRUB, now)
-    return going
 
 
-def forget_conversation(tx: Tx, conversation_id: str, now: int, zone: tzinfo | None) -> Going:
-    """Let go of everything that was remembered of a conversation, wherever it was told since. To be
-    called while its sessions are still rows; one that was not ingested yet never will be."""
-    own = Partition.own(tx.scope)
-    where = (tx.user, conversation_id)
-    every = tx.all("SELECT id FROM sessions WHERE user_id = ? AND conversation_id = ?", where)
-    chosen = _Chosen(leaving=conversation_id)
-    for (session_id,) in every:
-        if episodes.find_transcript(tx, own, session_id) is not None:
-            chosen.sessions.append(session_id)
-            chosen.messages += episodes.episodes_of(tx, own, session_id)
-        else:
-            episodes.remove_session(tx, own, session_id)
-            jobs.delete_about(tx, session_id)
-    for table, ids in (("turns", chosen.turns), ("answers", chosen.answers)):
-        sql = f"SELECT id FROM {table} WHERE user_id = ? AND conversation_id = ?"  # noqa: S608 - ours
-        ids |= {row[0] for row in tx.all(sql, where)}
-    return _forget(tx, own, chosen, now, zone)
-
-
-def backups(database: Database) -> list[Path]:
-    """Copies of the database that were made before its tables changed: they still hold it."""
-    if not isinstance(database, SqliteDatabase):
-        return []
-    path = database.path
-    return sorted(path.parent.glob(f"{path.name}.v*.bak"))
+def _subjects(partition: Partition, messages: Collection[Episode]) -> list[str]:
+    """The subjects of the jobs that read these messages: a failure may quote them."""
+    sessions = sorted({one.session_id for one in messages})
+    return [name for one in sessions for name in (one, derive.subject_of(partition, one))]

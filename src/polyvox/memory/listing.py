@@ -14,14 +14,14 @@ from typing import Literal
 from polyvox.errors import Invalid
 from polyvox.memory import facts
 from polyvox.memory.daily import bounds
-from polyvox.memory.facts import Known
 from polyvox.memory.recall import Source, recall
 from polyvox.memory.tables import derived, episodes
-from polyvox.memory.tables import facts as rows
+from polyvox.memory.tables import statements as rows
 from polyvox.memory.tables.derived import Daily, Summary
-from polyvox.memory.tables.facts import Fact
+from polyvox.memory.tables.statements import Statement
 from polyvox.memory.times import at
 from polyvox.memory.values import Episode, Partition
+from polyvox.memory.view import Held
 from polyvox.store.database import Tx
 from polyvox.values import Scope
 
@@ -37,9 +37,9 @@ SOURCES: Mapping[str, Source] = {facts.KIND: facts.tell}
 class Shown:
     """A fact or a message, as it is listed."""
 
-    fact: Known | None = None
+    fact: Held | None = None
     message: Episode | None = None
-    before: Fact | None = None
+    before: Statement | None = None
     """What was said of the same before."""
     others: int = 0
     """How many other statements of the same there are."""
@@ -99,7 +99,7 @@ def search(
     walk = _Walk(tx, tx.scope, partition, "current")
     ids = [item.id for item in items if item.source == facts.KIND]
     stated = walk.shown(rows.by_ids(tx, partition, ids))
-    known = {one.fact.fact.id: one for one in stated if one.fact is not None}
+    known = {one.fact.statement.id: one for one in stated if one.fact is not None}
     said = {
         item.id: (item.evidence[0].session_id, item.evidence[0].index)
         for item in items
@@ -183,9 +183,10 @@ class _Walk:
         self, stage: _Stage, behind: tuple[int, str] | None
     ) -> Iterator[tuple[tuple[int, str], Shown]]:
         while True:
-            some = rows.some(
+            some = rows.page(
                 self.tx,
                 self.partition,
+                facts.KIND,
                 CHUNK,
                 pinned=stage.pinned,
                 excluded=stage.excluded,
@@ -193,7 +194,7 @@ class _Walk:
             )
             for one in self.shown(some):
                 if one.fact is not None and self._wanted(one.fact):
-                    yield (one.fact.fact.said_at, one.fact.fact.id), one
+                    yield (one.fact.statement.said_at, one.fact.statement.id), one
             if len(some) < CHUNK:
                 return
             behind = some[-1].said_at, some[-1].id
@@ -212,26 +213,23 @@ class _Walk:
                 return
             behind = some[-1].at, str(some[-1].doc)
 
-    def _wanted(self, one: Known) -> bool:
-        if one.fact.retracts:
-            return False
-        return (one.valid_to is not None) == (self.only == "superseded") or self.only == "excluded"
+    def _wanted(self, one: Held) -> bool:
+        return one.current != (self.only == "superseded") or self.only == "excluded"
 
-    def shown(self, some: Sequence[Fact]) -> list[Shown]:
-        """Facts in this order, each with what else is known of the same."""
-        names = sorted({one.line for one in some})
-        lines: dict[str, list[Known]] = {}
-        for one in facts.held(rows.of_lines(self.tx, self.partition, names)):
-            lines.setdefault(one.fact.line, []).append(one)
-        return [_shown(fact, lines.get(fact.line, [])) for fact in some]
+    def shown(self, some: Sequence[Statement]) -> list[Shown]:
+        """Facts in this order, each with what was said of the same before."""
+        every = facts.held(self.tx, self.partition, some)
+        old: dict[str, list[Statement]] = {}
+        for one in every.values():
+            if one.over == "superseded" and one.by is not None:
+                old.setdefault(one.by, []).append(one.statement)
+        return [_shown(every[fact.id], old.get(fact.id, ())) for fact in some]
 
 
-def _shown(fact: Fact, line: Sequence[Known]) -> Shown:
-    """A fact among the statements of its line, which are in the order of time."""
-    place = next(number for number, one in enumerate(line) if one.fact.id == fact.id)
-    before = [one.fact for one in line[:place] if not one.fact.retracts]
-    different = [one for one in before if one.text != fact.text]
-    return Shown(line[place], None, different[-1] if different else None, len(line) - 1)
+def _shown(fact: Held, replaced: Sequence[Statement]) -> Shown:
+    different = [one for one in replaced if one.text != fact.statement.text]
+    before = max(different, key=lambda one: one.said_at, default=None)
+    return Shown(fact, None, before, len(replaced) + (not fact.current))
 
 
 def _place(after: str | None) -> Place | None:

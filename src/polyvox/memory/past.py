@@ -8,17 +8,16 @@ what they excluded, and (for a cloud model) what must never leave, is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple
 
-from polyvox.memory import facts, loops, statements
+from polyvox.memory import facts, loops, profile
 from polyvox.memory.packets import Daily
-from polyvox.memory.rules import loops_in
+from polyvox.memory.profile import Profile
 from polyvox.memory.startbrief import Known, OpenLoop, Said
-from polyvox.memory.statements import Profile
 from polyvox.memory.tables import derived, episodes, remembered
 from polyvox.memory.times import Past, at
 from polyvox.memory.values import Partition
@@ -30,8 +29,6 @@ SESSIONS = 50
 MESSAGES = 100
 FACTS = 8
 SUMMARIES = 3
-STALE = {"today": timedelta(hours=48), "this_week": timedelta(days=10)}
-OLD = timedelta(days=21)
 HINTS = ("work_context", "preferences.tone", "patterns")
 
 
@@ -40,7 +37,7 @@ class Found(NamedTuple):
 
     known: Known
     loops: list[loops.Loop]
-    profile: Profile
+    who: Profile
 
 
 def read(
@@ -61,9 +58,7 @@ def read(
         for one, at, may_leave in reversed(stored)
         if one.session_id != session_id and (may_leave or not cloud)
     )
-    new = derived.unread(tx, partition, [(one.session_id, one.index) for one, *_ in stored])
-    unread = {f"{name}#{index}" for name, index in new}
-    person = statements.read(tx, partition, now, cloud=cloud, without=session_id)
+    person = profile.read(tx, partition, now, cloud=cloud, without=session_id)
     focus = person.one("current_focus")
     known = Known(
         now=now,
@@ -79,8 +74,7 @@ def read(
         yesterday=_yesterday(tx, partition, at(now, zone).date()),
     )
     live = live_loops(tx, partition, now, cloud=cloud, zone=zone, session_id=session_id)
-    fresh = [one for one in said if one.id in unread]
-    return Found(replace(known, loops=_loops(known, fresh, live)), live, person)
+    return Found(replace(known, loops=tuple(map(_open, live))), live, person)
 
 
 def live_loops(
@@ -96,50 +90,6 @@ def live_loops(
     excluded there are none."""
     live = loops.listed(tx, partition, now, zone=zone, said_by=now, without=session_id)
     return [one for one in live if one.cloud or not cloud]
-
-
-def spoken_loops(
-    said: Iterable[Said], now: int, zone: tzinfo | None = None
-) -> tuple[tuple[str, OpenLoop], ...]:
-    """What the person said they would do and what is not too long ago, the latest first; each with
-    its session."""
-    found: dict[str, tuple[str, OpenLoop]] = {}
-    for one in said:
-        told = at(one.at, zone)
-        for number, loop in enumerate(loops_in(one.text, told.date())):
-            if at(now, zone) - told > STALE.get(loop.horizon, OLD):
-                continue
-            key = loop.text.casefold()
-            found.pop(key, None)
-            opened = OpenLoop(
-                id=f"{one.id}/{number}",
-                text=loop.text,
-                type=loop.type,
-                horizon=loop.horizon,
-                due=loop.due,
-                seen_at=one.at,
-                quote=loop.quote,
-                places=(one.id,),
-            )
-            found[key] = (one.session_id, opened)
-    return tuple(reversed(found.values()))
-
-
-def _loops(
-    known: Known, unread: Iterable[Said], live: Iterable[loops.Loop]
-) -> tuple[OpenLoop, ...]:
-    """Those that are pinned; then those of messages that nobody has worked through yet, read off by
-    the plain rules; then the others that are kept, by priority."""
-    kept = [_open(one) for one in live]
-    new = [loop for _, loop in spoken_loops(unread, known.now, known.zone)]
-    newest = {loops.topic_of(one.text): one for one in reversed(new)}
-    pins = [one for one in kept if one.pinned]
-    # Where a pinned one was spoken of anew, the newer words stand in its place.
-    first = [replace(newest.get(loops.topic_of(one.text), one), pinned=True) for one in pins]
-    topics = {loops.topic_of(one.text) for one in pins}
-    first += [one for one in new if loops.topic_of(one.text) not in topics]
-    rest = [one for one in kept if not one.pinned]
-    return tuple(first + [one for one in rest if loops.topic_of(one.text) not in newest])
 
 
 def _open(one: loops.Loop) -> OpenLoop:
@@ -161,7 +111,7 @@ def _facts(
     tx: Tx, partition: Partition, now: int, session_id: str | None, cloud: bool
 ) -> tuple[str, ...]:
     """What holds, of what belongs to nobody's private memory."""
-    found = (one.fact for one in facts.newest(tx, partition, now))
+    found = (one.statement for one in facts.newest(tx, partition, now))
     told = (
         one.text
         for one in found

@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 from polyvox.context.recipe import Recipe
 from polyvox.context.words import unstructured
 from polyvox.errors import StoreError
-from polyvox.memory import facts, past, statements
+from polyvox.memory import facts, past, profile
 from polyvox.memory import startbrief as briefs
 from polyvox.memory import veto as vetoing
 from polyvox.memory.embeddings import WORDS_ALONE, Embeddings, Sense
@@ -31,10 +31,10 @@ from polyvox.memory.packets import (
     Stated,
     UserModel,
 )
+from polyvox.memory.profile import Line, Profile
 from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, entities_in, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
-from polyvox.memory.statements import Line, Profile
 from polyvox.memory.tell import uses_memory
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Item, Partition
@@ -202,7 +202,7 @@ class OwnMemory:
             known, kept, who = past.read(tx, part, now, zone, session_id, cloud=away, whole=False)
             if away != cloud:  # the writer may be told less than those who answer
                 kept = past.live_loops(tx, part, now, cloud=cloud, zone=zone, session_id=session_id)
-                who = statements.read(tx, part, now, cloud=cloud, without=session_id)
+                who = profile.read(tx, part, now, cloud=cloud, without=session_id)
             return known, kept[:LOOPS], who
 
         try:
@@ -229,7 +229,7 @@ class OwnMemory:
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
         """Instructions, what to avoid, and how to call them."""
         part = Partition.own(scope)
-        who = await self.database.read(lambda tx: statements.lines(tx, part, cloud=cloud), scope)
+        who = await self.database.read(lambda tx: profile.read(tx, part, cloud=cloud).lines, scope)
         return tuple(
             vetoing.told_as(place, one.text)
             for place in vetoing.INSTRUCTIONS
@@ -413,13 +413,14 @@ def _looked(
         )
         for one in wanted
     ]
-    sources = {facts.KIND: facts.tell}
-    found = recall_all(tx, part, words, wishes, reference_time=now, sources=sources, zone=zone)
+    found = recall_all(
+        tx, part, words, wishes, reference_time=now, sources={facts.KIND: facts.tell}, zone=zone
+    )
     degrade = Degrade("query", "words alone", sense.degrade) if sense.degrade else None
 
     def reply(items: Sequence[Item]) -> QueryReply:
-        told = [item for item in items if item.relevance >= RELEVANT] if named else []
-        names = tuple(Entity(one.summary, "name", one.uuid) for one in entities_in(part, told))
+        sure = [item for item in items if item.relevance >= RELEVANT] if named else []
+        names = tuple(Entity(one.summary, "name", one.uuid) for one in entities_in(part, sure))
         return QueryReply(tuple(map(_recalled, items)), names)
 
     return {one: Got(reply(items), degrade) for one, items in zip(wanted, found, strict=True)}

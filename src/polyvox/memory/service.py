@@ -14,11 +14,10 @@ from typing import Any
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.ids import Clock
-from polyvox.memory import derive, excluding, facts, lines, loops, statements
+from polyvox.memory import derive, excluding, facts, loops, profile
 from polyvox.memory.asking import Asker
 from polyvox.memory.derive import Deriving
 from polyvox.memory.embeddings import Embeddings
-from polyvox.memory.facts import Known
 from polyvox.memory.forget import (
     SCRUB,
     Going,
@@ -28,17 +27,18 @@ from polyvox.memory.forget import (
     forget_conversation,
     preview,
 )
-from polyvox.memory.loops import LIVE, Loop, LoopStatus
+from polyvox.memory.loops import LIVE, Ending, Loop, LoopStatus
+from polyvox.memory.profile import Profile
 from polyvox.memory.query import Answer, Query, answer
 from polyvox.memory.recall import NOTHING, PERSON, Exclude, Reader, Source, recall
 from polyvox.memory.remote import RemoteMemory
-from polyvox.memory.statements import Profile
 from polyvox.memory.tables import companions, derived
+from polyvox.memory.tables import statements as rows
 from polyvox.memory.tables.derived import Daily, Summary
-from polyvox.memory.tables.loops import Ending
 from polyvox.memory.times import at, zone_of
 from polyvox.memory.transcript import Ingested
 from polyvox.memory.values import Episode, Message, Partition
+from polyvox.memory.view import Held
 from polyvox.models.registry import Models
 from polyvox.settings import Settings
 from polyvox.store import jobs
@@ -176,10 +176,10 @@ class Memory:
         words: str = "",
         as_of: int | None = None,
         include_history: bool = False,
-    ) -> list[Known]:
+    ) -> list[Held]:
         """What is known; with `words`, what of it is about them, best first."""
 
-        def read(tx: Tx) -> list[Known]:
+        def read(tx: Tx) -> list[Held]:
             if not words.strip():
                 return facts.known(tx, partition, as_of=as_of, include_history=include_history)
             items = recall(
@@ -194,16 +194,24 @@ class Memory:
                 sources=SOURCES,
                 zone=self._zone,
             )
-            by_id = facts.known_by_ids(tx, partition, [item.id for item in items], as_of)
-            return [by_id[item.id] for item in items if item.id in by_id]
+            found = rows.by_ids(tx, partition, [item.id for item in items])
+            held = facts.held(tx, partition, found, as_of)
+            return [held[item.id] for item in items if item.id in held]
 
         return await self._database.read(read, scope)
 
     async def fact(
         self, scope: Scope, partition: Partition, fact_id: str
-    ) -> tuple[Known, list[Known]]:
+    ) -> tuple[Held, list[Held]]:
         """One fact, and everything else that was ever said of the same."""
         return await self._database.read(lambda tx: facts.find(tx, partition, fact_id), scope)
+
+    async def write_fact(self, scope: Scope, partition: Partition, text: str) -> Held:
+        """Keep what a person tells memory outright."""
+        now = self._clock()
+        return await self._change(
+            scope, lambda tx: facts.write(tx, partition, text, now), partition
+        )
 
     async def change_fact(
         self,
@@ -214,16 +222,17 @@ class Memory:
         text: str | None = None,
         pinned: bool | None = None,
         excluded: bool | None = None,
-    ) -> Known:
+        current: bool | None = None,
+    ) -> Held:
         """Pin a fact or not; exclude it from recall or take it back; put a statement by hand in its
-        place, which is then marked as it is."""
-        now, zone = self._clock(), self._zone
+        place; with `current`, undo that it was superseded or ended."""
+        now = self._clock()
 
-        def change(tx: Tx) -> Known:
+        def change(tx: Tx) -> Held:
             one = facts.mark(tx, partition, fact_id, pinned=pinned, excluded=excluded)
-            if text is None:
-                return one
-            return facts.correct(tx, partition, fact_id, text, now, zone)
+            if current and not one.current:
+                one = facts.reopen(tx, partition, fact_id, now)
+            return one if text is None else facts.correct(tx, partition, fact_id, text, now)
 
         return await self._change(scope, change, partition)
 
@@ -302,16 +311,14 @@ class Memory:
 
     async def profile(self, scope: Scope, partition: Partition, *, cloud: bool = False) -> Profile:
         """The user model; `cloud`: for a cloud model."""
-        return await self._database.read(
-            lambda tx: statements.read(tx, partition, cloud=cloud), scope
-        )
+        return await self._database.read(lambda tx: profile.read(tx, partition, cloud=cloud), scope)
 
     async def change_profile(
         self, scope: Scope, partition: Partition, change: Mapping[str, Any]
     ) -> Profile:
         """Change the user model by hand."""
         now = self._clock()
-        return await self._change(scope, lambda tx: statements.patch(tx, partition, change, now))
+        return await self._change(scope, lambda tx: profile.patch(tx, partition, change, now))
 
     async def add_line(
         self, scope: Scope, partition: Partition, place: str, item: str, text: str
@@ -319,7 +326,7 @@ class Memory:
         """Write a line of the profile by hand."""
         now = self._clock()
         return await self._change(
-            scope, lambda tx: lines.add(tx, partition, place, item, text, now)
+            scope, lambda tx: profile.add(tx, partition, place, item, text, now)
         )
 
     async def change_line(
@@ -330,8 +337,8 @@ class Memory:
 
         def write(tx: Tx) -> Profile:
             if text is None:
-                return lines.take_back(tx, partition, line_id, now)
-            return lines.change(tx, partition, line_id, text, now)
+                return profile.take_back(tx, partition, line_id, now)
+            return profile.change(tx, partition, line_id, text, now)
 
         return await self._change(scope, write)
 
@@ -420,7 +427,7 @@ class Memory:
             )
 
     def _tell(self, going: Going) -> None:
-        for name in dict.fromkeys(one.conversation_id for one in going.repeats):
+        for name in dict.fromkeys(one.conversation_id for one in going.marked):
             if name is not None:
                 self._changed(name)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from polyvox.ids import content_hash
-from polyvox.memory import loops
 from polyvox.memory import startbrief as briefs
 from polyvox.memory.loops import Loop
 from polyvox.memory.packets import (
@@ -24,9 +23,10 @@ from polyvox.memory.packets import (
     Stated,
     UserModel,
 )
+from polyvox.memory.profile import Line, Profile
 from polyvox.memory.remote import SessionStart
 from polyvox.memory.startbrief import Known, OpenLoop, bridge_of
-from polyvox.memory.statements import Line, Profile, plain
+from polyvox.memory.tables.statements import plain
 
 HANDOVER, BRIDGE = "handover", "bridge"
 INSTRUCTIONS = ("name", "preferences.avoid", "instructions")
@@ -69,9 +69,8 @@ def without(known: Known, kept: Sequence[Loop], who: Profile, veto: Veto) -> Lef
     names = _names(who)
     gone = _gone(veto, [(one.id, one.places) for one in known.loops])
     gone |= _gone(veto, [(one.id, _places(one)) for one in kept])
-    topics = {loops.topic_of(one.text) for one in known.loops if one.id in gone}
-    open_gone = [one for one in known.loops if one.id in gone or _is(one, topics)]
-    kept_gone = [one for one in kept if one.id in gone or loops.topic_of(one.text) in topics]
+    open_gone = [one for one in known.loops if one.id in gone]
+    kept_gone = [one for one in kept if one.id in gone]
     quotes = [(one.places, one.quote) for one in open_gone]
     quotes += [(_places(one), each.quote) for one in kept_gone for each in one.evidence]
     lines = [
@@ -198,10 +197,6 @@ def _gone(veto: Veto, known: Sequence[tuple[str, tuple[str, ...]]]) -> set[str]:
             name, _, place = item.removeprefix("loop:").partition("@")
             gone |= {name} if name in ids else {one for one, some in known if place in some}
     return gone
-
-
-def _is(one: OpenLoop, topics: set[str]) -> bool:
-    return loops.topic_of(one.text) in topics
 
 
 def _places(loop: Loop) -> tuple[str, ...]:

@@ -266,3 +266,11 @@ def mark_done(tx: Tx, kind: str, now: int) -> None:
 def delete_about(tx: Tx, subject: str) -> None:
     """Delete the jobs about a subject."""
     tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (tx.user, subject))
+
+
+def clear_failures(tx: Tx, subjects: Iterable[str]) -> None:
+    """Let go of the reasons why jobs about these subjects failed: they may quote what was read."""
+    tx.many(
+        "UPDATE jobs SET failure = '' WHERE user_id = ? AND subject = ? AND failure IS NOT NULL",
+        [(tx.user, subject) for subject in subjects],
+    )

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from polyvox.errors import ConfigError, StoreError
 from polyvox.ids import Clock
+from polyvox.store.adopt_statements import adopt
 from polyvox.store.database import Dialect, Tx
 
 FOLDER = Path(__file__).parent / "migrations"
@@ -23,6 +24,8 @@ WORDS: dict[Dialect, dict[str, str]] = {
     "sqlite": {"blob": "BLOB", "real": "REAL"},
     "postgresql": {"blob": "BYTEA", "real": "DOUBLE PRECISION"},
 }
+STEPS: dict[int, Callable[[Tx], None]] = {19: adopt}
+"""Steps behind the statements of a version, where SQL alone cannot say them."""
 _SECTION = re.compile(r"^-- (sqlite|postgresql|both):\s*$")
 
 
@@ -85,6 +88,8 @@ def migrate(
     for migration in missing:
         for statement in migration.statements(tx.dialect):
             tx.run(statement)
+        if (step := STEPS.get(migration.version)) is not None:
+            step(tx)
         tx.run(
             "INSERT INTO schema_version (version, applied_at, name) VALUES (?, ?, ?)",
             (migration.version, clock(), migration.name),

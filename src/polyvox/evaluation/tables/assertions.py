@@ -15,7 +15,7 @@ import msgspec
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.evaluation.tables import contexts, past_runs
-from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.memory.tables.redaction import Found, Gone, excerpt, place
 from polyvox.store import advisors
 from polyvox.store.database import Row, Tx, Value
 from polyvox.store.pages import Page, page_of, place_in
@@ -393,54 +393,23 @@ def restore(tx: Tx, assertion: Assertion, now: int) -> bool:
 
 
 @place("assertion", tables=("assertions", "assertion_versions"))
-def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
-    """Forgetting reaches what an assertion says and where it came from, its versions included. One
-    whose conversation is only deleted keeps what it was drawn from: it works on."""
-    places: list[Found] = []
-    for old in _select(tx, "AND a.updated_at >= ?", needles.since):
-        if old.source is not None and old.source.conversation_id == needles.leaving:
+def _forgotten(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
+    """Forgetting reaches the message and the answer that an assertion was drawn from. One whose
+    conversation is only deleted keeps them: it works on."""
+    found: list[Found] = []
+    for old in _select(tx, "AND a.source_turn <> ''"):
+        source = old.source
+        if source is None or source.conversation_id == gone.leaving:
             continue
-        new = _redacted(old, needles)
-        spoken = [
-            (version, _clean(version.text, needles), needles.redacted_json(_json(version.args)))
-            for version in versions(tx, old.id)
-        ]
-        spoken = [row for row in spoken if row[1] != row[0].text or row[2] is not None]
-        if new == old and not spoken:
+        asked = REDACTED if source.turn_id in gone.turns else source.user_input
+        answer = REDACTED if source.answer_id in gone.answers else source.answer
+        if (asked, answer) == (source.user_input, source.answer):
             continue
-        places.append(Found("assertion", old.id, excerpt(old.text)))
-        if dry:
-            continue
-        for version, text, args in spoken:
-            tx.run(
-                "UPDATE assertion_versions SET text = ?, args = ? WHERE user_id = ?"
-                " AND assertion_id = ? AND number = ?",
-                (text, args or _json(version.args), tx.user, old.id, version.number),
-            )
-        _update(tx, new, f"tags {_SPOKEN}")
-    return places
-
-
-def _redacted(old: Assertion, needles: Needles) -> Assertion:
-    """An assertion without the words that are forgotten."""
-    source, asked = old.source, old.user_input
-    if source is not None:
-        source = replace(
-            source,
-            user_input=_clean(source.user_input, needles, source.turn_id in needles.turns),
-            answer=_clean(source.answer, needles, source.answer_id in needles.answers),
-        )
-    return replace(
-        old,
-        text=_clean(old.text, needles),
-        source=source,
-        user_input=asked and _clean(asked, needles),
-        tags=tuple(tag for tag in old.tags if needles.redacted(tag) is None),
-    )
-
-
-def _clean(text: str, needles: Needles, gone: bool = False) -> str:
-    return REDACTED if gone and text else needles.redacted(text) or text
+        found.append(Found("assertion", old.id, excerpt(old.text)))
+        if not dry:
+            source = replace(source, user_input=asked, answer=answer)
+            _update(tx, replace(old, source=source), _SPOKEN)
+    return found
 
 
 def _update(tx: Tx, assertion: Assertion, columns: str) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from polyvox.ids import content_hash
-from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.memory.tables.redaction import Found, Gone, excerpt, place
 from polyvox.store.database import Tx
-from polyvox.store.table import Table
+from polyvox.store.table import Table, rows_in
 from polyvox.values import REDACTED
 
 
@@ -55,46 +55,47 @@ def drop_unused(tx: Tx, name: str) -> None:
 
 
 @place("context", tables=("contexts",))
-def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
-    """Forgetting reaches what an advisor was sent: a message goes whole where its words are, and so
-    does what was remembered, where it tells of them. A conversation that is only deleted leaves
-    the contexts that assertions took from it."""
-    places = []
+def _forgotten(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
+    """Forgetting reaches what an advisor was sent: a forgotten message goes whole, and so does what
+    memory told of it. A conversation that is only deleted leaves the contexts that assertions took
+    from it."""
+    found = []
+    for name, data in touched(tx, gone):
+        content: dict[str, Any] = msgspec.json.decode(data)
+        found.append(Found("context", name, excerpt(str(content.get("asked", "")))))
+        if dry:
+            continue
+        for message in content.get("messages", ()):
+            if gone.refs.intersection(message.get("refs", ())):
+                message["text"] = REDACTED
+                if message.get("kind") in ("current", "synthesis"):
+                    content["asked"] = REDACTED
+        for block in content.get("memory", ()):
+            block["text"] = REDACTED
+        tx.run(
+            "UPDATE contexts SET data = ?, redacted = 1 WHERE user_id = ? AND hash = ?",
+            (msgspec.json.encode({**content, "redacted": True}).decode(), tx.user, name),
+        )
+    return found
+
+
+def touched(tx: Tx, gone: Gone) -> list[tuple[str, str]]:
+    """The contexts (hash, data) that hold a forgotten message, or belong to an answer that was told
+    of one."""
     rows = tx.all(
-        "SELECT hash, data FROM contexts WHERE user_id = ? AND created_at >= ? AND NOT EXISTS"
+        "SELECT hash, data FROM contexts WHERE user_id = ? AND NOT EXISTS"
         " (SELECT 1 FROM assertions a WHERE a.user_id = contexts.user_id"
         " AND a.context_hash = contexts.hash AND a.source_conversation = ?)",
-        (tx.user, needles.since, needles.leaving),
+        (tx.user, gone.leaving),
     )
-    for name, data in rows:
-        content: dict[str, Any] = msgspec.json.decode(data)
-        asked = str(content.get("asked", ""))
-        new = _redacted(content, needles)
-        if new is None:
-            continue
-        places.append(Found("context", name, excerpt(asked)))
-        if not dry:
-            tx.run(
-                "UPDATE contexts SET data = ?, redacted = 1 WHERE user_id = ? AND hash = ?",
-                (new, tx.user, name),
-            )
-    return places
-
-
-def _redacted(content: dict[str, Any], needles: Needles) -> str | None:
-    """The context without the words; None where they are not in it."""
-    gone = {f"u{source}" for source in needles.turns} | {f"a{source}" for source in needles.answers}
-    before = msgspec.json.encode(content)
-    for message in content.get("messages", ()):
-        if gone.intersection(message.get("refs", ())):
-            message["text"] = REDACTED
-            if message.get("kind") in ("current", "synthesis"):
-                content["asked"] = REDACTED
-    for block in content.get("memory", ()):
-        if needles.tells(block["text"]):
-            block["text"] = REDACTED
-    whole = msgspec.json.encode(content).decode()
-    new = needles.redacted_json(whole) or whole
-    if new.encode() == before:
-        return None
-    return msgspec.json.encode({**msgspec.json.decode(new), "redacted": True}).decode()
+    told = rows_in(
+        tx,
+        "SELECT context_hash FROM assertions WHERE user_id = ? AND source_answer",
+        gone.told,
+    )
+    named = {row[0] for row in told}
+    return [
+        (name, data)
+        for name, data in rows
+        if name in named or any(f'"{ref}"' in data for ref in gone.refs)
+    ]

@@ -15,7 +15,7 @@ import msgspec
 
 from polyvox.evaluation.optimise.values import AttemptState, Ruling, Tally
 from polyvox.evaluation.tables.runs import UNDER_WAY, RunFacts, RunTable
-from polyvox.evaluation.tables.verdicts import forget_text
+from polyvox.memory.tables.redaction import TABLES
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
 
@@ -231,11 +231,5 @@ def drop_attempts(tx: Tx, optimisation_id: str, after: int) -> None:
     )
 
 
-# Rewritten prompts carry nothing over, as far as code can tell; forgetting reaches the rest of it.
-forget_text(
-    "optimisation",
-    ("optimisations", "id", "final_text"),
-    ("optimisations", "id", "message"),
-    ("attempts", "optimisation_id || ' ' || number", "text"),
-    ("attempts", "optimisation_id || ' ' || number", "note"),
-)
+# Rewritten prompts carry nothing over from conversations: a leak is refused when it is made.
+TABLES.update({"optimisations", "attempts"})

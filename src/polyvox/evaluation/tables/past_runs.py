@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.memory.tables.redaction import Found, Gone, excerpt, place
 from polyvox.store.database import Tx
-from polyvox.store.table import Table
+from polyvox.store.table import Table, rows_in
 
 RunKind = Literal["evaluation", "optimisation", "record"]
 """A record is whatever else was told beside them."""
@@ -45,18 +45,11 @@ def drop(tx: Tx, answer_id: str) -> None:
 
 
 @place("past_run", tables=("past_runs",))
-def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
-    """Forgetting reaches the reasons that were given in runs."""
-    places = []
-    rows = tx.all("SELECT answer_id, kind, id, data FROM past_runs WHERE user_id = ?", (tx.user,))
-    for answer_id, kind, name, data in rows:
-        if (new := needles.redacted_json(data)) is None:
-            continue
-        places.append(Found("past_run", f"{answer_id}/{name}", excerpt(data)))
-        if not dry:
-            tx.run(
-                "UPDATE past_runs SET data = ? WHERE user_id = ? AND answer_id = ? AND kind = ?"
-                " AND id = ?",
-                (new, tx.user, answer_id, kind, name),
-            )
-    return places
+def _forgotten(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
+    """Forgetting reaches the runs over an answer: their reasons quote it."""
+    sql = "SELECT answer_id, id, data FROM past_runs WHERE user_id = ? AND answer_id"
+    rows = rows_in(tx, sql, gone.answers)
+    if not dry:
+        for answer_id, _, _ in rows:
+            drop(tx, answer_id)
+    return [Found("past_run", f"{answer}/{name}", excerpt(data)) for answer, name, data in rows]

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.evaluation.tables import contexts
+from polyvox.memory.tables.redaction import Found, Gone, excerpt, place
 from polyvox.store.database import Tx
-from polyvox.store.table import Table
+from polyvox.store.table import Table, rows_in
+from polyvox.values import REDACTED
 
 Outcome = Literal["pass", "fail", "error"]
 """An `error` is neither a pass nor a fail: nothing was found out."""
@@ -183,31 +185,25 @@ def find_sample(tx: Tx, key: str) -> StoredSample | None:
 # -- forgetting ------------------------------------------------------------------------------------
 
 
-def forget_text(kind: str, *columns: tuple[str, str, str]) -> None:
-    """Register a place of forgetting: each column as (table, key of a row, column). What a key
-    holds up to its first space is the id that is told."""
-
-    @place(kind, tables=[table for table, _, _ in columns])
-    def redacted(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
-        places: list[Found] = []
-        for table, key, column in columns:
-            rows = tx.all(
-                f"SELECT {key}, {column} FROM {table} WHERE user_id = ? AND created_at >= ?"
-                f" AND {column} IS NOT NULL",
-                (tx.user, needles.since),
-            )
-            for row_id, text in rows:
-                if (clean := needles.redacted(text)) is None:
-                    continue
-                places.append(Found(kind, row_id.partition(" ")[0], excerpt(text)))
-                if not dry:
-                    tx.run(
-                        f"UPDATE {table} SET {column} = ? WHERE user_id = ? AND {key} = ?",
-                        (clean, tx.user, row_id),
-                    )
-        return places
-
-
-# Reasons quote what they judge, and what was answered anew may repeat what its context held.
-forget_text("verdict", ("verdicts", "id", "reason"))
-forget_text("sample", ("samples", "key", "text"))
+@place("verdict", tables=("verdicts", "samples"))
+def _forgotten(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
+    """Reasons quote the answer that they judge, and what was answered anew may repeat what its
+    context held."""
+    names = [name for name, _ in contexts.touched(tx, gone)]
+    found: list[Found] = []
+    for table, key, column, where, ids in (
+        ("verdicts", "id", "reason", "answer_id", gone.answers),
+        ("verdicts", "id", "reason", "context_hash", names),
+        ("samples", "key", "text", "context_hash", names),
+    ):
+        sql = f"SELECT {key}, {column} FROM {table} WHERE user_id = ? AND {where}"
+        for name, text in rows_in(tx, sql, ids):
+            if text in ("", REDACTED):
+                continue
+            found.append(Found(table.removesuffix("s"), name, excerpt(text)))
+            if not dry:
+                tx.run(
+                    f"UPDATE {table} SET {column} = ? WHERE user_id = ? AND {key} = ?",
+                    (REDACTED, tx.user, name),
+                )
+    return found

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field
 
 from polyvox.fields import Body, Filled
-from polyvox.memory.facts import Known
 from polyvox.memory.forget import Kind
 from polyvox.memory.service import Forgetting
 from polyvox.memory.shapes.contract import Camel, EvidenceOut, Flag, iso
 from polyvox.memory.tables.derived import Summary
 from polyvox.memory.values import Episode
+from polyvox.memory.view import Held
 from polyvox.shapes import shape
 
 EARLIEST, LATEST = 1971, 9000
@@ -57,24 +57,24 @@ class FactOut(Camel):
     excluded: bool
     advisor_id: str | None
     never_to_cloud: bool
-    corrects: str | None
-    retracts: bool
-    """It says that nothing is known of this any more."""
+    over: Literal["superseded", "done", "dropped", "ended"] | None
+    """How it ended; null: it is current."""
     evidence: list[EvidenceOut]
 
     @classmethod
-    def of(cls, one: Known) -> FactOut:
+    def of(cls, one: Held) -> FactOut:
         """From the value."""
-        fact = one.fact
+        fact = one.statement
         return shape(
             cls,
             fact,
             said_at=iso(fact.said_at),
             about_from=iso(fact.about_from),
             about_to=iso(fact.about_to),
-            valid_from=iso(one.valid_from),
+            valid_from=iso(fact.said_at),
             valid_to=iso(one.valid_to),
             status=one.status,
+            over=one.over,
             never_to_cloud=not fact.cloud,
             evidence=[EvidenceOut.of(each) for each in one.evidence],
         )
@@ -87,11 +87,19 @@ class FactWhole(FactOut):
 
 
 class FactPatch(Body):
-    """Correct a fact, pin it, exclude it from recall; what is left out stays."""
+    """Correct a fact, pin it, exclude it from recall; `current` undoes that it was superseded or
+    ended. What is left out stays."""
 
+    current: Literal[True] | None = None
     text: Annotated[Filled, Field(min_length=1, max_length=2_000)] | None = None
     pinned: Flag | None = None
     excluded: Flag | None = None
+
+
+class FactBody(Body):
+    """Something to remember, told outright."""
+
+    text: Annotated[Filled, Field(min_length=1, max_length=2_000)]
 
 
 class MarkBody(Body):
@@ -134,6 +142,8 @@ class ForgetBody(Body):
 
     kind: Kind
     id: Annotated[Filled, Field(min_length=1, max_length=300)]
+    keep: Annotated[list[Filled], Field(max_length=1_000)] = Field(default_factory=list)
+    """Answers that stay, by id."""
 
 
 class ForgetOut(Camel):
@@ -152,13 +162,13 @@ class ForgetOut(Camel):
     conversations: list[str]
     """Conversations in which a message becomes a mark."""
     answers: list[dict[str, str]]
-    """Answers that repeat it, in this and in other conversations: the passages become marks."""
+    """The answers to it, and those that were told of it from memory: they become marks."""
     titles: list[dict[str, str]]
-    """Conversations whose title repeats it."""
+    """Conversations that were named by it."""
     receipts: int
     """Receipts that were told of it: they keep a mark, and are exact no longer."""
     elsewhere: dict[str, int]
-    """Whatever else repeats it, by what it is."""
+    """Whatever else was made from it, by kind."""
     backups: list[str]
     """Copies of the database that still hold it."""
     scrubbed: bool | None
@@ -170,20 +180,23 @@ class ForgetOut(Camel):
         """From the value."""
         going = one.going
         return cls(
-            sessions=list(going.sessions),
+            sessions=going.sessions,
             messages=[_told(each.id, each.text) for each in going.messages],
-            facts=[_told(each.id, each.text) for each in going.facts],
-            loops=[_told(*each) for each in going.loops],
-            profile=[_told(each.id, each.value or each.item) for each in going.entries],
+            facts=[_told(each.id, each.text) for each in going.of("fact")],
+            loops=[_told(each.id, each.text) for each in going.of("loop")],
+            profile=[
+                _told(each.id, each.text)
+                for each in (*going.of("profile"), *going.of("instruction"))
+            ],
             summaries=[each.subject for each in going.summaries],
             days=[each.day for each in going.days],
             index_rows=going.index_rows,
             returns=[_told(each.id, each.text) for each in going.returns],
-            conversations=list(going.conversations),
-            answers=[_told(each.id, each.text) for each in going.repeats if each.kind == "answer"],
-            titles=[_told(each.id, each.text) for each in going.repeats if each.kind == "title"],
-            receipts=sum(each.kind == "receipt" for each in going.repeats),
-            elsewhere=dict(Counter(each.kind for each in going.repeats if each.kind not in SHOWN)),
+            conversations=going.conversations,
+            answers=[_told(each.id, each.text) for each in going.marked if each.kind == "answer"],
+            titles=[_told(each.id, each.text) for each in going.marked if each.kind == "title"],
+            receipts=sum(each.kind == "receipt" for each in going.marked),
+            elsewhere=dict(Counter(each.kind for each in going.marked if each.kind not in SHOWN)),
             backups=list(one.backups),
             scrubbed=one.scrubbed,
         )

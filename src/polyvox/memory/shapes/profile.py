@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from polyvox.memory.profile import DOMAINS, FRESH_DAYS, Line, Profile
 from polyvox.memory.shapes.contract import Camel, EvidenceOut, Whose, iso
-from polyvox.memory.statements import DOMAINS, FRESH_DAYS, Line, Profile
 from polyvox.shapes import shape
 
 

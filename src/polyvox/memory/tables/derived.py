@@ -8,7 +8,6 @@ from typing import Literal
 
 import msgspec
 
-from polyvox.memory.tables.facts import Source
 from polyvox.memory.tables.remembered import Partition
 from polyvox.store.database import Row, Tx, Value
 
@@ -65,28 +64,6 @@ def extracted(tx: Tx, partition: Partition, session_id: str) -> int:
             break
         upto = max(upto, last + 1)
     return upto
-
-
-def unread(
-    tx: Tx, partition: Partition, places: Collection[tuple[str, int]]
-) -> set[tuple[str, int]]:
-    """Those of these messages (session, index) that nobody has worked through yet."""
-    sessions = sorted({session_id for session_id, _ in places})
-    if not sessions:
-        return set()
-    rows = tx.all(
-        "SELECT session_id, first_index, last_index FROM extractions WHERE user_id = ? AND part = ?"
-        f" AND session_id IN ({', '.join('?' * len(sessions))})",
-        (tx.user, partition.key, *sessions),
-    )
-    done: dict[str, list[range]] = {}
-    for session_id, first, last in rows:
-        done.setdefault(session_id, []).append(range(first, last + 1))
-    return {
-        (name, index)
-        for name, index in places
-        if not any(index in one for one in done.get(name, ()))
-    }
 
 
 def keep_extraction(
@@ -280,103 +257,32 @@ def _daily(row: Row) -> Daily:
     )
 
 
-# -- the profile: statement by statement, with a version that grows with each change ---------------
-
-_ENTRY = (
-    "id, field, item, value, said_at, source, confidence, retracts, session_id, message_index,"
-    " quote, cloud"
-)
+# -- hard messages: danger, grief, acute distress -------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Something that belongs into the profile."""
-
-    id: str
-    field: str
-    """The place in it: north_star, preferences.tone …"""
-    item: str
-    """Which one of several; empty where there is only one."""
-    value: str
-    said_at: int
-    source: Source
-    confidence: float = 1.0
-    retracts: bool = False
-    session_id: str | None = None
-    index: int | None = None
-    quote: str | None = None
-    cloud: bool = True
-
-
-def add(tx: Tx, partition: Partition, entries: Sequence[Entry], now: int) -> int:
-    """Store what is not there yet; answers how much was new."""
-    new = 0
-    for one in entries:
-        new += tx.run(
-            f"INSERT INTO profile_entries (user_id, part, {_ENTRY}) VALUES"
-            " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (
-                tx.user,
-                partition.key,
-                one.id,
-                one.field,
-                one.item,
-                one.value,
-                one.said_at,
-                one.source,
-                one.confidence,
-                int(one.retracts),
-                one.session_id,
-                one.index,
-                one.quote,
-                int(one.cloud),
-            ),
-        )
-    if new:
-        _changed(tx, partition, now)
-    return new
-
-
-def entries(tx: Tx, partition: Partition, *, session_id: str | None = None) -> list[Entry]:
-    """Every entry, or those of one session."""
-    only = "" if session_id is None else " AND session_id = ?"
-    rows = tx.all(
-        f"SELECT {_ENTRY} FROM profile_entries WHERE user_id = ? AND part = ?{only}"
-        " ORDER BY said_at, id",
-        (tx.user, partition.key, *(() if session_id is None else (session_id,))),
-    )
-    return [_entry(row) for row in rows]
-
-
-def remove(tx: Tx, partition: Partition, ids: Sequence[str], now: int) -> None:
-    """Delete entries."""
+def keep_hard(tx: Tx, partition: Partition, session_id: str, indexes: Collection[int]) -> None:
+    """Keep that these messages are hard: nothing is taken from them or quoted of them."""
     tx.many(
-        "DELETE FROM profile_entries WHERE user_id = ? AND part = ? AND id = ?",
-        [(tx.user, partition.key, one) for one in ids],
-    )
-    if ids:
-        _changed(tx, partition, now)
-
-
-def version(tx: Tx, partition: Partition) -> tuple[int, int | None]:
-    """How often the profile was changed, and when last."""
-    row = tx.one(
-        "SELECT version, updated_at FROM profiles WHERE user_id = ? AND part = ?",
-        (tx.user, partition.key),
-    )
-    return (0, None) if row is None else (int(row[0]), int(row[1]))
-
-
-def _changed(tx: Tx, partition: Partition, now: int) -> None:
-    tx.run(
-        "INSERT INTO profiles (user_id, part, version, updated_at) VALUES (?, ?, 1, ?)"
-        " ON CONFLICT (user_id, part) DO UPDATE SET version = profiles.version + 1,"
-        " updated_at = excluded.updated_at",
-        (tx.user, partition.key, now),
+        "INSERT INTO hard_messages (user_id, part, session_id, message_index) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        [(tx.user, partition.key, session_id, index) for index in sorted(indexes)],
     )
 
 
-def _entry(row: Row) -> Entry:
-    values = list(row)
-    values[7], values[11] = bool(row[7]), bool(row[11])
-    return Entry(*values)
+def hard(tx: Tx, partition: Partition, session_ids: Collection[str]) -> set[tuple[str, int]]:
+    """The messages (session, index) of these sessions that are hard: as the extractor read them,
+    or as the gate did while they were answered."""
+    named = sorted(session_ids)
+    marks = ", ".join("?" * len(named))
+    if not named:
+        return set()
+    rows = tx.all(
+        "SELECT session_id, message_index FROM hard_messages"
+        f" WHERE user_id = ? AND part = ? AND session_id IN ({marks})"
+        " UNION SELECT e.session_id, e.message_index FROM companion_marks m"
+        " JOIN episode_sources e ON e.user_id = m.user_id AND e.session_id = m.session_id"
+        " AND e.ref = 'u' || m.turn_id"
+        f" WHERE m.user_id = ? AND m.mark = 'risk' AND e.part = ? AND e.session_id IN ({marks})",
+        (tx.user, partition.key, *named, tx.user, partition.key, *named),
+    )
+    return {(row[0], row[1]) for row in rows}

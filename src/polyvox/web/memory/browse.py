@@ -22,7 +22,7 @@ from polyvox.memory.shapes.contract import Camel, DailyOut, LoopOut, iso
 from polyvox.memory.shapes.own import Day as Written
 from polyvox.memory.shapes.own import EpisodeOut, FactOut, SummaryOut
 from polyvox.memory.shapes.profile import UserModelOut
-from polyvox.memory.tables import derived, episodes, facts
+from polyvox.memory.tables import derived, episodes
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Partition
 from polyvox.shapes import shape
@@ -49,7 +49,7 @@ class OverviewOut(Camel):
     statements: int
     """Facts, superseded ones included."""
     model: str | None
-    """What notes facts, loops and profile; null: plain rules, which claim no facts."""
+    """What notes facts, loops and profile; null: nothing does, as there is no capable model."""
 
 
 class BeforeOut(Camel):
@@ -174,7 +174,7 @@ async def get_memory_overview(app: App, who: Who) -> OverviewOut:
     """How much is remembered, and what reads it."""
     own = Partition.own(who)
     sessions, statements = await app.database.read(
-        lambda tx: (episodes.count_sessions(tx, own), facts.count(tx, own)), who
+        lambda tx: (episodes.count_sessions(tx, own), statements.count(tx, own, "fact")), who
     )
     return OverviewOut(sessions=sessions, statements=statements, model=app.memory.asker.model)
 

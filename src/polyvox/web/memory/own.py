@@ -14,6 +14,7 @@ from polyvox.memory.query import shape
 from polyvox.memory.shapes.contract import LoopOut, QueryOut, Time, found, micros
 from polyvox.memory.shapes.own import (
     EpisodeOut,
+    FactBody,
     FactOut,
     FactPatch,
     FactWhole,
@@ -69,6 +70,12 @@ async def list_facts(
     return [FactOut.of(one) for one in facts]
 
 
+@router.post("/api/memory/facts", status_code=201)
+async def write_fact(app: App, who: Who, whose: Own, body: FactBody) -> FactOut:
+    """Tell memory something outright."""
+    return FactOut.of(await app.memory.write_fact(who, whose, body.text))
+
+
 @router.get("/api/memory/facts/{fact}")
 async def get_fact(app: App, who: Who, whose: Own, fact: Key) -> FactWhole:
     """One fact, and everything else that was ever said of the same."""
@@ -82,21 +89,27 @@ async def change_fact(app: App, who: Who, whose: Own, fact: Key, body: FactPatch
     """Pin a fact, exclude it from recall, or correct it: a correction is a fact of its own, which
     stands in its place."""
     one = await app.memory.change_fact(
-        who, whose, fact, text=body.text, pinned=body.pinned, excluded=body.excluded
+        who,
+        whose,
+        fact,
+        text=body.text,
+        pinned=body.pinned,
+        excluded=body.excluded,
+        current=body.current,
     )
     return FactOut.of(one)
 
 
 @router.get("/api/memory/facts/{fact}/forget")
 async def preview_forgetting_fact(app: App, who: Who, whose: Own, fact: Key) -> ForgetOut:
-    """What would go with a fact. Nothing is changed."""
+    """What goes with a fact: the statement alone. Nothing is changed."""
     return ForgetOut.of(await app.memory.preview(who, whose, Target("fact", fact)))
 
 
 @router.post("/api/memory/facts/{fact}/forget")
 @router.delete("/api/memory/facts/{fact}", operation_id="delete_fact")
 async def forget_fact(app: App, who: Who, whose: Own, fact: Key) -> ForgetOut:
-    """Forget a fact for good, with everything that the preview shows, from the files too."""
+    """Delete a fact for good, from the files too. The message it was taken from stays."""
     return ForgetOut.of(await app.memory.forget(who, whose, Target("fact", fact)))
 
 
@@ -168,5 +181,5 @@ async def preview_forgetting(
 @router.post("/api/memory/forget", responses=responses(404))
 async def forget(app: App, who: Who, whose: Own, body: ForgetBody) -> ForgetOut:
     """Forget it for good, with everything that the preview shows, from the files too."""
-    target = Target(body.kind, body.id)
+    target = Target(body.kind, body.id, frozenset(body.keep))
     return ForgetOut.of(await app.memory.forget(who, whose, target))
