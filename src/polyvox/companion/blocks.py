@@ -10,7 +10,7 @@ what it is, and it cannot close its own quotation.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -339,6 +339,18 @@ def brief_of(start: Start) -> Brief:
         unstructured(resume.bridge_text or "") if resume is not None else "",
         resume is not None and resume.use_bridge,
     )
+
+
+def sources_of(start: Start, blocks: Collection[str]) -> list[tuple[str, str]]:
+    """(block, message or day) that a start's texts were made from, where they are told: what
+    quotes somebody is known by its quotation."""
+    found: list[tuple[str, str]] = []
+    brief, daily = start.startbrief, start.daily
+    if "handover" in blocks and brief is not None and brief.evidence is not None:
+        found += [("handover", one) for one in brief.evidence.episode_ids]
+    if "daily_steering" in blocks and daily is not None:
+        found.append(("daily_steering", f"day:{daily.analysis_date}"))
+    return found
 
 
 def loops_of(start: Start) -> list[str]:

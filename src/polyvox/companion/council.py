@@ -29,6 +29,7 @@ from polyvox.memory.remote import LATE
 from polyvox.memory.running import Heard, heard_of, unread_of
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
+from polyvox.memory.tables.redaction import keep_told
 from polyvox.memory.tell import AdvisorView, Runtime, Told, Trace, TurnView, with_drafts
 from polyvox.memory.times import zone_of
 from polyvox.resources import Resources
@@ -165,6 +166,9 @@ async def _recollect(
         talk = turn.conversation_id
         companions.put_session(tx, view.session, talk, after, stored_at)
         companions.put_traces(tx, turn.id, talk, rows, stored_at)
+        for seat, memory_blocks in zip(view.advisors, told, strict=True):
+            names = [name for name, _ in memory_blocks]
+            keep_told(tx, seat.answer_id, blocks.sources_of(opened.start, names))
 
     return Told(tuple(told), tuple(traces), store)
 

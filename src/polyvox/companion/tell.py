@@ -34,6 +34,7 @@ from polyvox.memory.remote import LATE, Got
 from polyvox.memory.running import heard_of, unread_of
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept, Mark, Marks
+from polyvox.memory.tables.redaction import keep_told
 from polyvox.memory.tell import (
     AdvisorView,
     Blocks,
@@ -177,6 +178,9 @@ async def _keep(
             for one, trace in zip(view.advisors, made.traces, strict=True)
         ]
         companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
+        for one, told_blocks in zip(view.advisors, made.blocks, strict=True):
+            names = [name for name, _ in told_blocks]
+            keep_told(tx, one.answer_id, blocks.sources_of(made.begun[0].start, names))
         for model, spent in made.gated.spent:
             usage.record(
                 tx,

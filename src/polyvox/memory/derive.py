@@ -17,7 +17,7 @@ from datetime import date, tzinfo
 from itertools import islice
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.memory import daily, extract, facts, summaries
+from polyvox.memory import consent, daily, extract, facts, summaries
 from polyvox.memory.asking import Asker, prompt
 from polyvox.memory.extract import Batch, Extracted, Said
 from polyvox.memory.loops import listed
@@ -253,7 +253,7 @@ class Deriving:
         def write(tx: Tx) -> None:
             companions.drops_held(tx)
             own = Partition.own(scope)
-            status = ingest_session(tx, session_id)
+            status = ingest_session(tx, session_id, self._leaves)
             # What was judged turn by turn has been ingested already, and has no summary yet.
             judged = status == "duplicate" and _is_over(tx, session_id)
             summed = derived.find_summary(tx, own, "session", session_id) is not None
@@ -267,6 +267,26 @@ class Deriving:
                 await self.database.write(write, scope)
         except NotFound:
             return  # its conversation was deleted meanwhile: there is nothing to remember
+
+    def _leaves(self, model: str) -> bool:
+        """True if what a model is told may be read online: it is already, or the person agreed."""
+        agreed = self.asker.settings().memory.share == "always"
+        return agreed or self.asker.is_cloud(model)
+
+    async def open_sessions(self, scope: Scope) -> int:
+        """Let online models read the sessions that were held on this machine; return how many."""
+        own, now = Partition.own(scope), self.asker.clock()
+
+        def write(tx: Tx) -> int:
+            opened = consent.open_sessions(tx)
+            for session_id in opened:
+                rows.open_to_cloud(tx, own, session_id)
+                said, _ = rows.of_session(tx, own, session_id)
+                facts.reindex(tx, own, {one.id for one in said})
+                jobs.enqueue_again(tx, EXTRACT, subject_of(own, session_id), now)
+            return len(opened)
+
+        return await self.database.write(write, scope)
 
     async def judge(self, job: Job) -> None:
         """A session that still goes on is remembered as far as it has come. Whatever this leaves,
@@ -309,7 +329,8 @@ class Deriving:
 
         if self.asker.model is not None:
             while (batch := await self.database.read(next_, scope)) is not None:
-                await self._work_through(scope, partition, session_id, batch)
+                if not await self._work_through(scope, partition, session_id, batch):
+                    break
         now, zone, embed = self.asker.clock(), self.zone(), self.embeds()
 
         def follow(tx: Tx) -> None:
@@ -326,8 +347,11 @@ class Deriving:
 
     async def _work_through(
         self, scope: Scope, partition: Partition, session_id: str, batch: Batch
-    ) -> None:
+    ) -> bool:
+        """Note what a batch says; False where the model may not read it."""
         model = self.asker.model or ""
+        if self.asker.is_cloud(model) and batch.said and not any(one.cloud for one in batch.said):
+            return False
         found = await self._extracted(scope, partition, model, batch.said)
         now = self.asker.clock()
 
@@ -347,6 +371,7 @@ class Deriving:
             facts.add(tx, partition, found.statements, found.links, now)
 
         await self.database.write(write, scope)
+        return True
 
     async def _extracted(
         self, scope: Scope, partition: Partition, model: str, said: Sequence[Said]

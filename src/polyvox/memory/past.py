@@ -71,7 +71,7 @@ def read(
         focus=None if focus is None else focus.text,
         hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
         summaries=_summaries(tx, partition, now, session_id, cloud) if whole else (),
-        yesterday=_yesterday(tx, partition, at(now, zone).date()),
+        yesterday=_yesterday(tx, partition, at(now, zone).date(), cloud),
     )
     live = live_loops(tx, partition, now, cloud=cloud, zone=zone, session_id=session_id)
     return Found(replace(known, loops=tuple(map(_open, live))), live, person)
@@ -131,11 +131,11 @@ def _summaries(
     )[:SUMMARIES]
 
 
-def _yesterday(tx: Tx, partition: Partition, today: date) -> Daily | None:
-    """The day before's analysis. It is made without what must not leave."""
+def _yesterday(tx: Tx, partition: Partition, today: date, cloud: bool) -> Daily | None:
+    """The day before's analysis, unless it tells of what must not leave."""
     day = today - timedelta(days=1)
     found = derived.find_daily(tx, partition, day.isoformat())
-    if found is None:
+    if found is None or (cloud and not found.cloud):
         return None
     return Daily(
         analysis_date=found.day,

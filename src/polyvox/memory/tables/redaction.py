@@ -144,6 +144,26 @@ def check_rest(tx: Tx, gone: Gone) -> None:
 # -- the places of conversations -------------------------------------------------------------------
 
 
+@place("title", tables=("conversations",))
+def _titles(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
+    """Titles that were made from a forgotten message; looked at while its words are still there."""
+    said = _rows(tx, "turns", "conversation_id, content", gone.turns)
+    found = []
+    titles: dict[str, str] = dict(_rows(tx, "conversations", "id, title", {row[0] for row in said}))
+    for talk, content in said:
+        title = titles.get(talk, "")
+        if not title or talk == gone.leaving or title != turns.short_title(content):
+            continue
+        found.append(Found("title", talk, title, talk))
+        if not dry:
+            tx.run(
+                "UPDATE conversations SET title = '' WHERE user_id = ? AND id = ?", (tx.user, talk)
+            )
+            search.remove(tx, "title", talk)
+            events.append(tx, talk, [ConversationChanged("details", talk)], gone.now)
+    return found
+
+
 @place("message", tables=("turns",))
 def _messages(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
     found = []
@@ -204,26 +224,6 @@ def _worded(data: str) -> str:
 def _changed(tx: Tx, talk: str, ref: str, event: ConversationChanged, now: int) -> None:
     summaries.drop_covering(tx, talk, {ref}, now)
     events.append(tx, talk, [event], now)
-
-
-@place("title", tables=("conversations",))
-def _titles(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
-    """Titles that were made from a forgotten message."""
-    said = _rows(tx, "turns", "conversation_id, content", gone.turns)
-    found = []
-    titles: dict[str, str] = dict(_rows(tx, "conversations", "id, title", {row[0] for row in said}))
-    for talk, content in said:
-        title = titles.get(talk, "")
-        if not title or talk == gone.leaving or title != turns.short_title(content):
-            continue
-        found.append(Found("title", talk, title, talk))
-        if not dry:
-            tx.run(
-                "UPDATE conversations SET title = '' WHERE user_id = ? AND id = ?", (tx.user, talk)
-            )
-            search.remove(tx, "title", talk)
-            events.append(tx, talk, [ConversationChanged("details", talk)], gone.now)
-    return found
 
 
 class _Made(msgspec.Struct):
