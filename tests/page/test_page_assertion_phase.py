@@ -37,9 +37,9 @@ async def test_what_can_be_seen_and_one_click_for_more_contexts(house: House, de
         await house.say(await house.conversation(advisor), f"And boat number {number}?")
     page = await desk.open(f"/assertions/{advisor['slug']}/improve")
     remark = page.locator(".remark").filter(has_text="1 assertion in 1 context can show only")
-    await expect(remark).to_contain_text("contexts to see 30")
+    await expect(remark).to_contain_text("contexts to see 20")
     await tool(remark, "Add contexts from other conversations").click()
-    await expect(page.get_by_text("can show a change of 30 points or more.")).to_be_visible()
+    await expect(page.get_by_text("can show a change of 20 points or more.")).to_be_visible()
     estimate = await house.post("/api/optimizations/estimate", {"advisor_id": advisor["slug"]})
     assert estimate.json()["visible"]["add"] == 0
 

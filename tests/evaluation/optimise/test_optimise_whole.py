@@ -47,7 +47,7 @@ async def test_all_passing_already() -> None:
     bench = SimulatedBench(unchanged(1.0), 1)
     found = await run(bench)
     assert (found.ending, found.ruling, found.best.number) == ("passing", None, 0)
-    assert bench.calls == {"advisor": 15, "judge": 15}
+    assert bench.calls == {"advisor": 25, "judge": 25}
 
 
 async def test_everything_passing_ends_the_search() -> None:
