@@ -253,6 +253,19 @@ def test_the_phase_is_chosen_shown_and_changed(here: Here) -> None:
     assert here("assertions", "add", "x y", "--advisor", "keeper", "--phase", "late").code == 2
 
 
+def test_more_contexts_from_other_conversations(here: Here, provider: Provider) -> None:
+    here("assertions", "add", "Is brief", "--answer", asked(here, provider))
+    none = here("assertions", "contexts", "keeper")
+    assert (none.code, "No other conversation with Keeper" in none.err) == (2, True)
+    for _ in range(3):
+        asked(here, provider)
+    assert here("assertions", "contexts", "keeper", "--count", "2").out == "added 2 contexts\n"
+    assert here("assertions", "contexts", "keeper").out == "added 1 context\n"
+    provider.script(plain={"text": "Keep it."}, judge={"judges": True})
+    seen = here("optimize", "keeper", "--estimate")
+    assert "1 assertion in 4 contexts" in seen.out, seen.err
+
+
 def test_typed_words_of_a_check_become_one(here: Here) -> None:
     assert here("assertions", "add", "at most 150 words", "--advisor", "keeper").code == 0
     (row,) = listed(here)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from playwright.async_api import expect
 from tests.page.desk import Desk
 from tests.page.house import House
 from tests.page.talk import tool
+from tests.page.test_page_assertions import answered, asserted, linted, opened
 from tests.page.test_page_evaluation import advised, judged, rows
 from tests.provider import Script
 
@@ -28,6 +31,33 @@ async def test_chosen_in_the_form_and_told_in_the_list(house: House, desk: Desk)
     await tool(page, "Save").click()
     await expect(rows(page).nth(1)).to_contain_text("phase early")
     await expect(rows(page).nth(1)).to_contain_text("counts words")
+
+
+@judged
+async def test_a_card_means_its_own_phase_and_warns_of_another(house: House, desk: Desk) -> None:
+    (advisor,), conversation, _ = await answered(house)
+    page = await desk.open(f"/c/{conversation}")
+    dialog = await opened(page, advisor)
+    phase = dialog.get_by_role("combobox", name="Phase")
+    await expect(phase.locator("option:checked")).to_have_text("As in this answer")
+    warning = {"rule": "contradictory", "message": "The early phase gives no advice.", "split": []}
+    house.provider.script("judge", linted([warning], None))
+    await dialog.get_by_role("textbox").fill("Gives advice")
+    ask = dialog.get_by_role("button", name="Ask for a second opinion")
+    await ask.click()
+    await expect(dialog.get_by_label("A second opinion")).to_contain_text(warning["message"])
+    await phase.select_option("ongoing")
+    house.provider.script("judge", linted([], None))
+    await ask.click()
+    await expect(dialog.get_by_text("Nothing to warn of.")).to_be_visible()
+    asked = [
+        json.loads(call.json()["messages"][-1]["content"])["phase"]
+        for call in house.provider.requests("judge")
+    ]
+    assert ["turn {k} of {n}" in text for text in asked] == [True, False]
+    await tool(dialog, "Keep 1 assertion").click()
+    await expect(dialog.locator(".taken")).to_have_count(0)
+    assert [each["phase"] for each in await asserted(house, advisor)] == ["ongoing"]
 
 
 @judged

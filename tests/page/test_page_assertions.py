@@ -157,7 +157,9 @@ async def test_what_loads_late_moves_nothing(house: House, desk: Desk, size: Siz
     dialog = await opened(page, one, size)
     before = await dialog.get_by_role("textbox").bounding_box()
     released.set()
-    await expect(dialog.get_by_label("How this answer stands").get_by_role("button")).to_be_visible()
+    await expect(
+        dialog.get_by_label("How this answer stands").get_by_role("button")
+    ).to_be_visible()
     assert await dialog.get_by_role("textbox").bounding_box() == before
 
 
