@@ -180,7 +180,9 @@ async def test_the_rewriter_sees_the_protocol_and_rules_around_the_prompt(home: 
     await ended(home, (await home.post("/api/optimizations", body)).json())
     asked = last_of(home.provider.requests("writer")[-1].json())
     assert len(asked["around"]) >= 2
-    assert all(text in replayed and PROMPT not in text for text in asked["around"])
+    assert asked["around"][0] == "You are Ann.\n\n…"
+    assert all(text.replace("…", PROMPT) in replayed for text in asked["around"])
+    assert not any(PROMPT in text for text in asked["around"])
     assert any("turn 1 of 3" in text for text in asked["around"])
     home.provider.log.clear()
     home.provider.made("writer", lambda body: Script(text="{}") if body else Script())
