@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -324,8 +325,9 @@ async def import_(
     """Take assertions from a file. Taking the same file twice adds nothing."""
     text = files.read_text(file, assertion_import.LARGEST)
     parsed = assertion_import.understand(text, str(file))
+    phase = partial(assertion_room.open_phase, resources=app.resources)
     report = await assertion_import.store(
-        app.database, SCOPE, app.clock(), parsed, into=advisor, dry=dry_run
+        app.database, SCOPE, app.clock(), parsed, into=advisor, phase=phase, dry=dry_run
     )
     return taken(report, dry=dry_run)
 
