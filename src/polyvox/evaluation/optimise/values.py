@@ -192,6 +192,17 @@ def assertions_of(cases: Sequence[Case]) -> set[str]:
     return {case.assertion.id for case in cases}
 
 
+def many(number: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{number} {what if number == 1 else what + 's'}"
+
+
+def extent(cases: Sequence[Case]) -> str:
+    """The size of a trial in words: 3 assertions in 1 context."""
+    assertions, contexts = len(assertions_of(cases)), len(contexts_of(cases))
+    return f"{many(assertions, 'assertion')} in {many(contexts, 'context')}"
+
+
 def contexts_of(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Cases by their context, in their order: one answer serves all of them."""
     groups: dict[str, list[Case]] = {}

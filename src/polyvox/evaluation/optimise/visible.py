@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from polyvox.evaluation.optimise.decide import EARLY, LEVEL, Stratum, tail
-from polyvox.evaluation.optimise.values import Case, assertions_of, contexts_of, most_answers
+from polyvox.evaluation.optimise.values import (
+    Case,
+    assertions_of,
+    contexts_of,
+    extent,
+    many,
+    most_answers,
+)
 
 WANTED = 0.2
 """The change that should be seen: from a half to seven tenths."""
@@ -49,12 +56,11 @@ def visible_change(cases: Sequence[Case], repeats: int) -> VisibleChange:
     )
     then = round(100 * smallest_change(contexts + enough, repeats))
     hidden = round(100 * shown) - 1
-    tried = f"{_many(assertions, 'assertion')} in {_many(contexts, 'context')}"
-    message = f"{tried} can show a change of {then} points or more."
+    message = f"{extent(cases)} can show a change of {then} points or more."
     if enough:
         message = (
-            f"{tried} can show only a change of more than {hidden} points;"
-            f" add {_many(enough, 'context')} to see {then}."
+            f"{extent(cases)} can show only a change of more than {hidden} points;"
+            f" add {many(enough, 'context')} to see {then}."
         )
     return VisibleChange(assertions, contexts, hidden, enough, then, message)
 
@@ -83,7 +89,3 @@ def _dealt(contexts: int, answers: int, passes: int) -> list[tuple[int, ...]]:
     each, rest = divmod(passes, contexts)
     counts = [each + (at < rest) for at in range(contexts)]
     return [(1,) * count + (0,) * (answers - count) for count in counts]
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what if number == 1 else what + 's'}"
