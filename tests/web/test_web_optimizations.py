@@ -180,7 +180,9 @@ async def test_the_rewriter_sees_the_protocol_and_rules_around_the_prompt(home: 
     await ended(home, (await home.post("/api/optimizations", body)).json())
     asked = last_of(home.provider.requests("writer")[-1].json())
     assert len(asked["around"]) >= 2
-    assert all(text in replayed and PROMPT not in text for text in asked["around"])
+    assert asked["around"][0] == "You are Ann.\n\n…"
+    assert all(text.replace("…", PROMPT) in replayed for text in asked["around"])
+    assert not any(PROMPT in text for text in asked["around"])
     assert any("turn 1 of 3" in text for text in asked["around"])
     home.provider.log.clear()
     home.provider.made("writer", lambda body: Script(text="{}") if body else Script())
@@ -210,7 +212,7 @@ async def test_before_it_starts_it_tells_what_can_be_seen_and_takes_more_context
         f"3 assertions in 1 context can show only a change of more than {first['hidden']} points;"
         f" add {first['add']} contexts to see {first['then']}."
     )
-    assert 0 < first["then"] <= 30 < first["hidden"]
+    assert 0 < first["then"] <= first["hidden"] < 30, "35 answers of each prompt are compared"
     nothing = await home.post(path, {"count": 1})
     assert (nothing.status, "other conversation" in nothing.error["message"]) == (422, True)
     for number in range(first["add"] + 1):

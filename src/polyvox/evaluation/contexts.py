@@ -153,8 +153,8 @@ def read(data: str) -> Context:
 def with_prompt(context: Context, text: str, field: Field | None = None) -> Context:
     """The same context for an advisor whose prompt (or description) is `text`; where it is not said
     which of them, the unchanged text is what it was, another one a prompt."""
-    if context.origin and not context.templated and text:
-        context = _placed(context)
+    if text:
+        context = placed(context)
     if text == context.versioned and field in (None, context.field):
         return context
     if not context.takes_prompt:
@@ -179,9 +179,12 @@ def with_prompt(context: Context, text: str, field: Field | None = None) -> Cont
     )
 
 
-def _placed(context: Context) -> Context:
+def placed(context: Context) -> Context:
     """A context of another program with a place for the identity in its system text: wherever the
-    description stands, else at the sentence that names the advisor, else before everything."""
+    description stands, else at the sentence that names the advisor, else before everything. One of
+    ours as it is."""
+    if not context.origin or context.templated:
+        return context
     system = JOIN.join(part.text for part in context.blocks)
     own = prompt_set("full").text("identity")
     if context.identity and context.identity in system:
