@@ -211,6 +211,11 @@ def _answers(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
                 " AND number = ?",
                 (_worded(data), tx.user, talk, number),
             )
+        for _, _, data in _receipts_of(tx, "answer_id", [answer_id]):
+            tx.run(
+                "UPDATE receipts SET data = ? WHERE user_id = ? AND answer_id = ?",
+                (_without_messages(data), tx.user, answer_id),
+            )
         search.remove(tx, "answer", answer_id)
         _changed(tx, talk, f"a{answer_id}", ConversationChanged("answer", answer_id), gone.now)
     return found
@@ -219,6 +224,15 @@ def _answers(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
 def _worded(data: str) -> str:
     """A failure without the provider's own words."""
     return msgspec.json.encode({**msgspec.json.decode(data), "message": REDACTED}).decode()
+
+
+def _without_messages(data: str) -> str:
+    """A receipt's data without a provider's own words on failed calls."""
+    stored = msgspec.json.decode(data)
+    for attempt in (stored.get("sent") or {}).get("attempts", ()):
+        if attempt.get("message"):
+            attempt["message"] = REDACTED
+    return msgspec.json.encode(stored).decode()
 
 
 def _changed(tx: Tx, talk: str, ref: str, event: ConversationChanged, now: int) -> None:
