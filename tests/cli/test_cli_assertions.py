@@ -152,6 +152,17 @@ def test_lint_given_ones_and_stored_ones(here: Here, provider: Provider) -> None
     assert (fine.out, fine.err) == ("", "Nothing to warn of.\n")
 
 
+def test_lint_looks_at_the_phase_that_is_meant(here: Here, provider: Provider) -> None:
+    nothing: dict[str, Any] = {"items": [{"id": "1", "findings": [], "check": None}]}
+    provider.script(plain={"pieces": [json.dumps(nothing)]})
+    for phase, text in (("early", "ONE short question"), ("ongoing", "Take a position.")):
+        assert here("assertions", "lint", "Gives advice", "--phase", phase).code == 0
+        assert text in provider.log()[-1]["body"]
+    unknown = here("assertions", "lint", "Gives advice", "--phase", "late")
+    assert unknown.code == 2
+    assert "No recipe has a phase 'late'." in unknown.err
+
+
 def test_suggestions_of_the_judges_model(here: Here, provider: Provider) -> None:
     answer = asked(here, provider)
     reply = json.dumps({"assertions": [{"text": "Asks for the reason"}]})
