@@ -113,6 +113,19 @@ async def test_what_cannot_be_copied_or_named_is_said(tmp_path: Path) -> None:
         assert (await app.patch("/api/recipes/soup", {})).status == 404
 
 
+async def test_an_imported_conversation_keeps_a_recipe_that_is_known(tmp_path: Path) -> None:
+    async with open_app(tmp_path / "there", recipes={"quick": QUICK}) as app:
+        talk = await app.conversation(await app.advisor(), recipe="quick")
+        await app.say(talk, "Well?")
+        file = (await app.get(f"/api/conversations/{talk}/export?format=jsonl")).body
+    lines = {"Content-Type": "application/x-ndjson"}
+    for home, recipes, kept in (("here", {"quick": QUICK}, "quick"), ("bare", {}, "council")):
+        async with open_app(tmp_path / home, recipes=recipes) as app:
+            taken = await app.post("/api/conversations/import", body=file, headers=lines)
+            assert taken.status == 201, taken.text
+            assert (await app.get(f"/api/conversations/{talk}")).json()["recipe"] == kept
+
+
 async def test_the_session_of_an_agents_copy_is_not_ended_by_idleness(tmp_path: Path) -> None:
     clock = [1_761_825_600_000_000]
     async with open_app(tmp_path, clock=lambda: clock[0]) as app:
