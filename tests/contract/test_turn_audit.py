@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from tests.app import App, bare, open_app
+from tests.companion.lounge import reading_text
 from tests.provider import Script
 
 pytestmark = pytest.mark.contract
@@ -141,6 +142,21 @@ async def test_a_model_that_demands_alternating_roles_is_given_them(app: App) ->
     assert len(app.provider.requests(bare(ann))) == before + 1, "learned"
     await same_bytes(app, turn, ann)
     assert [m["role"] for m in last(app, ben)][-2:] == ["user", "user"], "nobody else is changed"
+
+
+async def test_system_texts_are_joined_for_it(tmp_path: Path) -> None:
+    async with open_app(tmp_path, models={"gate": "lab:gate"}) as app:
+        app.provider.script("gate", Script(text=reading_text({})))
+        ann = await app.advisor(script=Script(text="In turn.", fault="alternate"))
+        talk = await app.conversation(ann, recipe="companion")
+        for words in ("One.", "Two."):
+            turn = await app.say(talk, words)
+            assert (await app.answer(turn["answers"][0]["answer_id"]))["state"] == "completed"
+        refused = app.provider.requests(bare(ann))[0].json()["messages"]
+        assert [m["role"] for m in refused][:2] == ["system", "system"]
+        assert [m["role"] for m in last(app, ann)] == ["system", "user", "assistant", "user"]
+        assert refused[0]["content"] in last(app, ann)[0]["content"]
+        await same_bytes(app, turn, ann)
 
 
 @pytest.mark.parametrize(
