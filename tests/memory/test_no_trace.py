@@ -216,7 +216,7 @@ async def test_a_redacted_conversation_goes_through_a_file(nest: Nest) -> None:
     whole = jsonl.parse(text.splitlines())
     assert [turn.redacted for turn in whole.turns] == [True] * len(whole.turns)
     await nest.house.delete(f"/api/conversations/{nest.ids['conversation']}")
-    await store_whole(nest.polyvox.database, ME, nest.clock[0], whole)
+    await store_whole(nest.polyvox.database, nest.polyvox.settings, ME, nest.clock[0], whole)
     view = await seen(nest, nest.ids["conversation"])
     assert all(one["redacted"] for one in view["messages"])
 

@@ -196,7 +196,7 @@ async def test_the_times_of_an_imported_conversation_are_no_bound(nest: Nest) ->
     await nest.house.delete(f"/api/conversations/{conversation}")
     nest.clock[0] -= 50 * MINUTE
     whole = jsonl.parse(file.splitlines())
-    await store_whole(nest.polyvox.database, ME, nest.clock[0], whole)
+    await store_whole(nest.polyvox.database, nest.polyvox.settings, ME, nest.clock[0], whole)
     house, text = nest.house, "What did I say?"
     await ingest(nest, "next", nest.clock[0], "Is it so?", ECHO, **OWN)
     message = (await house.get(f"/api/conversations/{conversation}")).json()["messages"][0]
