@@ -129,6 +129,12 @@ def _said(stored: Sequence[Stored]) -> list[Said]:
     return found
 
 
+def calm(tx: Tx, partition: Partition, said: Sequence[Said]) -> list[Said]:
+    """The messages less the hard ones: nothing is noted, summed up or analysed from those."""
+    hard = derived.hard(tx, partition, {one.episode.session_id for one in said})
+    return [one for one in said if (one.episode.session_id, one.episode.index) not in hard]
+
+
 def _words(said: Sequence[Said]) -> list[tuple[int, str]]:
     return [(one.episode.index, one.episode.text) for one in said]
 
@@ -379,13 +385,7 @@ class Deriving:
         away, zone, now = self.asker.is_cloud(model), self.zone(), self.asker.clock()
 
         def read(tx: Tx) -> tuple[list[Said], list[Statement]]:
-            hard = derived.hard(tx, partition, {one.episode.session_id for one in said})
-            shown = [
-                one
-                for one in said
-                if (one.cloud or not away)
-                and (one.episode.session_id, one.episode.index) not in hard
-            ]
+            shown = [one for one in calm(tx, partition, said) if one.cloud or not away]
             return shown, known_near(tx, partition, shown, now, cloud=away)
 
         shown, known = await self.database.read(read, scope)
@@ -401,7 +401,9 @@ class Deriving:
         """A session gets its summary, in place of the one before."""
         scope = job.scope
         partition, session_id = parse(job.subject)
-        said = await self.database.read(lambda tx: said_in(tx, partition, session_id), scope)
+        said = await self.database.read(
+            lambda tx: calm(tx, partition, said_in(tx, partition, session_id)), scope
+        )
         if not said:
             await self.database.write(
                 lambda tx: derived.drop_summaries(tx, partition, "session", (session_id,)), scope
@@ -422,7 +424,9 @@ class Deriving:
         scope, zone = job.scope, self.zone()
         partition, name = parse(job.subject)
         day = date.fromisoformat(name)
-        said = await self.database.read(lambda tx: said_on(tx, partition, day, zone), scope)
+        said = await self.database.read(
+            lambda tx: calm(tx, partition, said_on(tx, partition, day, zone)), scope
+        )
         if not said:
             await self.database.write(lambda tx: derived.drop_daily(tx, partition, (name,)), scope)
             return
