@@ -148,7 +148,7 @@ def known_near(
     for loop in listed(tx, partition, now):
         found[loop.last.id] = loop.last
     who = rows.every(tx, partition, ["profile", "instruction"])
-    held = view(who, rows.links(tx, partition))
+    held = view(who, rows.links(tx, partition, ["profile", "instruction"]))
     found |= {name: one.statement for name, one in held.items() if one.current}
     newest = islice(facts.newest(tx, partition, now), NEWEST)
     found |= {one.statement.id: one.statement for one in newest}

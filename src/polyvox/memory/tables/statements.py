@@ -141,9 +141,14 @@ def every(tx: Tx, partition: Partition, kinds: Sequence[Kind]) -> list[Statement
     ]
 
 
-def links(tx: Tx, partition: Partition) -> list[Link]:
-    """Every link."""
-    return LINKS.all(tx, _OF, partition.key)
+def links(tx: Tx, partition: Partition, kinds: Sequence[Kind]) -> list[Link]:
+    """Every link to a statement of these kinds."""
+    marks = ", ".join("?" * len(kinds))
+    rest = (
+        f"{_OF} AND target_id IN (SELECT s.id FROM statements s WHERE s.user_id = ?"
+        f" AND s.part = ? AND s.kind IN ({marks}))"
+    )
+    return LINKS.all(tx, rest, partition.key, tx.user, partition.key, *kinds)
 
 
 def get(tx: Tx, partition: Partition, statement_id: str) -> Statement:
