@@ -11,10 +11,10 @@ import pytest
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, Desk, open_desk
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.memory import loops, past
+from polyvox.memory import loops, session_start
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import Loop, LoopStatus, view
-from polyvox.memory.startbrief import Known, brief, startbrief
+from polyvox.memory.session_start import Known, brief, startbrief
 from polyvox.memory.tables import loops as rows
 from polyvox.memory.tables.loops import Ended, Sighting
 from polyvox.memory.values import Episode, Partition
@@ -244,7 +244,7 @@ async def test_it_is_told_before_all_other_loops(database: Database, tmp_path: P
         now = FRIDAY + 3 * DAY
 
         async def known() -> Known:
-            return await database.read(lambda tx: past.read(tx, PART, now, None).known, ME)
+            return await database.read(lambda tx: session_start.read(tx, PART, now, None).known, ME)
 
         seen_ = await known()
         assert len(seen_.loops) > 5
@@ -284,7 +284,7 @@ async def test_newer_words_of_it_stand_in_its_place(database: Database, tmp_path
         await desk.memory.change_loop(ME, PART, bank.id, pinned=True)
         await desk.ingest("t", "I'll call the bank.", "I'll feed the cat today.", at=DAY)
         now = FRIDAY + 2 * DAY
-        seen_ = await database.read(lambda tx: past.read(tx, PART, now, None).known, ME)
+        seen_ = await database.read(lambda tx: session_start.read(tx, PART, now, None).known, ME)
         assert [(one.text, one.pinned, one.places) for one in seen_.loops] == [
             ("Call the bank", True, ("t#0",)),
             ("Feed the cat today", False, ("t#2",)),

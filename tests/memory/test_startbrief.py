@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
 from polyvox.memory.packets import Brief, Daily, StartBrief
-from polyvox.memory.startbrief import Known, OpenLoop, Said, as_handover, brief, startbrief
+from polyvox.memory.session_start import Known, OpenLoop, Said, as_handover, brief, startbrief
 from polyvox.memory.times import MINUTE, Past, depth_of, moment_of, part_of_day, zone_of
 from polyvox.memory.values import Partition
 from polyvox.values import Scope

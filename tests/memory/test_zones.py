@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from tests.memory.desk import EMPTY, ME, PART, Desk, open_desk
 
-from polyvox.memory import facts, loops, past
+from polyvox.memory import facts, loops, session_start
 from polyvox.memory.recall import PERSON
 from polyvox.memory.remembering import Lookup, OwnMemory
 from polyvox.memory.tables.loops import Sighting
@@ -54,7 +54,7 @@ async def test_what_is_due_today_is_due_that_day_before_and_after_it_is_worked_t
 
     async def open_now() -> list[tuple[str, date | None]]:
         now = desk.clock()
-        known = (await desk.database.read(lambda tx: past.read(tx, PART, now, ZONE), ME)).known
+        known = (await desk.database.read(lambda tx: session_start.read(tx, PART, now, ZONE), ME)).known
         return [(one.text, one.due) for one in known.loops]
 
     due = [("Call the bank today", date(2025, 10, 6))]

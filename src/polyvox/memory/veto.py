@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from polyvox.ids import content_hash
 from polyvox.memory import loops
-from polyvox.memory import startbrief as briefs
+from polyvox.memory import session_start as briefs
 from polyvox.memory.loops import Loop
 from polyvox.memory.packets import (
     Brief,
@@ -25,7 +25,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.remote import SessionStart
-from polyvox.memory.startbrief import Known, OpenLoop, bridge_of
+from polyvox.memory.session_start import Known, OpenLoop, bridge_of
 from polyvox.memory.statements import Line, Profile, plain
 
 HANDOVER, BRIDGE = "handover", "bridge"

@@ -8,10 +8,10 @@ import pytest
 from tests.memory.house import Counted
 from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, of
 
-from polyvox.memory import facts, loops, past
+from polyvox.memory import facts, loops, session_start
 from polyvox.memory import statements as profile
 from polyvox.memory.lines import take_back
-from polyvox.memory.startbrief import Known, brief
+from polyvox.memory.session_start import Known, brief
 from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables import loops as loop_rows
 from polyvox.memory.tables.derived import Daily as StoredDaily
@@ -45,7 +45,7 @@ async def remember(
 
 async def read(database: Database, session: str | None = None, **more: bool) -> Known:
     return await database.read(
-        lambda tx: past.read(tx, MINE, NOW, LISBON, session, **more).known, ME
+        lambda tx: session_start.read(tx, MINE, NOW, LISBON, session, **more).known, ME
     )
 
 
@@ -71,7 +71,7 @@ async def test_a_start_asks_no_more_where_more_was_left_open(database: Database)
     async def statements() -> int:
         def look(tx: Tx) -> int:
             counted = Counted(tx)
-            past.read(counted, MINE, NOW, LISBON)
+            session_start.read(counted, MINE, NOW, LISBON)
             return counted.statements
 
         return await database.read(look, ME)
@@ -237,7 +237,7 @@ async def test_a_session_that_claims_to_end_later_lasts_until_its_last_word(
 
 async def test_sessions_of_a_year_before_are_told_then(database: Database) -> None:
     await remember(database, "then", "We sailed to the island", ago=HOUR)
-    for number in range(past.SESSIONS):
+    for number in range(session_start.SESSIONS):
         await remember(database, f"s{number}", "We stayed", ago=-DAY - number * HOUR)
     assert [one.session_id for one in (await read(database)).sessions] == ["then"]
 
