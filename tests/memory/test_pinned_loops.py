@@ -11,10 +11,9 @@ import pytest
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, Desk, open_desk
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.memory import loops, session_start
+from polyvox.memory import loops
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import Loop, LoopStatus, view
-from polyvox.memory.session_start import Known, brief, startbrief
 from polyvox.memory.tables import loops as rows
 from polyvox.memory.tables.loops import Ended, Sighting
 from polyvox.memory.values import Episode, Partition
@@ -225,67 +224,3 @@ async def test_excluding_some_of_its_words_neither_unpins_nor_pins_it(
 
 
 # -- as it is told ---------------------------------------------------------------------------------
-
-
-async def test_it_is_told_before_all_other_loops(database: Database, tmp_path: Path) -> None:
-    """Also before those of a session that nobody has worked through, and where more than fit in a
-    brief are more pressing."""
-    async with open_desk(database, tmp_path) as desk:
-        loop = await roof(desk)
-        words = [
-            f"I'll send the parcel number {name} today." for name in ("alpha", "beta", "gamma")
-        ]
-        words += [
-            "I'll pay the rent today.",
-            "I'll call the bank today.",
-            "I'll feed the cat today.",
-        ]
-        await desk.ingest("u", *words, at=DAY + DAY // 2)
-        now = FRIDAY + 3 * DAY
-
-        async def known() -> Known:
-            return await database.read(lambda tx: session_start.read(tx, PART, now, None).known, ME)
-
-        seen_ = await known()
-        assert len(seen_.loops) > 5
-        assert [one.pinned for one in seen_.loops[:2]] == [True, False]
-        told, handover = await startbrief(seen_)
-        assert told.items[0].text == loop.text
-        assert told.evidence is not None
-        assert told.evidence.loop_ids[0] == loop.id
-        assert told.ops_context is not None
-        assert told.ops_context.top_loops_today[0] == loop.text
-        assert "mend the roof of the shed" in (handover.text or "")
-        plainer = brief(seen_)
-        assert plainer.open_loops[0] == loop.text
-        lines = str(plainer.brief_context).splitlines()
-        assert lines.index(f"open: “{loop.text}”") < lines.index("promised: “Pay the rent today”")
-
-        await desk.memory.change_loop(ME, PART, loop.id, pinned=False)
-        unpinned = await known()
-        told, _ = await startbrief(unpinned)
-        assert unpinned.loops[-1].id == loop.id
-        assert loop.text not in [one.text for one in told.items]
-
-        await desk.memory.change_loop(ME, PART, loop.id, pinned=True)
-        await desk.memory.change_loop(ME, PART, loop.id, status="done")
-        assert loop.id not in [one.id for one in (await known()).loops]
-
-
-async def test_newer_words_of_it_stand_in_its_place(database: Database, tmp_path: Path) -> None:
-    async with open_desk(database, tmp_path) as desk:
-        desk.reply({**EMPTY, "loops": [
-            {"n": 0, "quote": "I'll call the bank", "type": "commitment", "text": "Call the bank",
-             "horizon": "ongoing"}]})  # fmt: skip
-        desk.always({"summary": "They spoke of the bank."})
-        await desk.ingest("s", "I'll call the bank.")
-        await desk.work()
-        (bank,) = await desk.memory.loops(ME, PART)
-        await desk.memory.change_loop(ME, PART, bank.id, pinned=True)
-        await desk.ingest("t", "I'll call the bank.", "I'll feed the cat today.", at=DAY)
-        now = FRIDAY + 2 * DAY
-        seen_ = await database.read(lambda tx: session_start.read(tx, PART, now, None).known, ME)
-        assert [(one.text, one.pinned, one.places) for one in seen_.loops] == [
-            ("Call the bank", True, ("t#0",)),
-            ("Feed the cat today", False, ("t#2",)),
-        ]

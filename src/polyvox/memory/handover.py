@@ -101,16 +101,16 @@ class Sources:
 
 def template(sources: Sources) -> tuple[str, tuple[Thread, ...]]:
     """The handover without a model, and what it quotes."""
-    moment = sources.moment
-    when, cap = f"It is {moment.day} {moment.part}", CAPS[moment.depth]
-    if sources.continues and not sources.hard:
-        return _continued(f"{when}, {moment.gap} later; {moment.talks}.", sources, cap)
+    moment, cap = sources.moment, CAPS[sources.moment.depth]
+    text = f"It is {moment.day} {moment.part}."
     first = moment.talks if moment.earlier_today else f"this is the {moment.talks}"
     if moment.gap is None:
-        return f"{when}. There is no earlier talk to go back to; {first}.", ()
-    text = f"{when}. The last talk ended {moment.gap} ago; {first}."
+        return f"{text} There is no earlier talk to go back to; {first}.", ()
+    text = f"{text} The last talk ended {moment.gap} ago; {first}."
     if sources.hard:
         return f"{text} It was a hard one. Go gently.", ()
+    if sources.continues:
+        return _continued(text, sources, cap)
     cited = list(sources.said[:1])
     if moment.depth != "continuation":
         cited += [one for one in sources.loops if one.open][:1]
@@ -192,7 +192,11 @@ def complaints(draft: Draft, sources: Sources) -> list[str]:
     text = draft.text
     if not any(letter.isalpha() for letter in text):
         return ["It is empty."]
-    cap, count = CAPS[sources.moment.depth], len(text.split())
+    moment, folded = sources.moment, text.casefold()
+    cap, count = CAPS[moment.depth], len(text.split())
+    parts = (moment.day.casefold(), moment.part, str(moment.gap or moment.talks))
+    if draft.open is None and not any(part in folded for part in parts):  # a refusal, say
+        return [f"It must say when it is: {moment.day} {moment.part}."]
     found = [f"It has {count} words; at most {cap} are allowed."] if count > cap else []
     found += [f"Leave out the time “{one[0]}”." for one in TIME.finditer(text)]
     return found + _quotations(text, sources) + _invented(text, sources) + _open(draft, sources)

@@ -199,9 +199,7 @@ def _row(kind: type[T], row: object) -> T | None:
 
 
 def _fields(kind: type, table: Table) -> dict[str, Any]:
-    found = {
-        name: read(_get(table, name)) for name, (_, read) in _shape(cast("type", kind)).items()
-    }
+    found = {name: read(_get(table, name)) for name, (_, read) in _shape(kind).items()}
     return {name: one for name, one in found.items() if one is not None}
 
 

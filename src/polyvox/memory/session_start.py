@@ -125,7 +125,7 @@ class Known:
     @property
     def last(self) -> Past | None:
         """The session before this one."""
-        before = [one for one in self.sessions if one.started_at <= self.now]
+        before = [one for one in self.sessions if one.started_at <= self.now and not one.running]
         newest = max(before, key=lambda one: (one.ended_at, one.session_id), default=None)
         return self.continues or newest
 
@@ -307,8 +307,9 @@ def brief(known: Known) -> Brief:
     pinned = {plain(one.text) for one in known.loops if one.pinned}
     lines = [f"time of day: {moment.part}"]
     lines += [f"gap: {made.time_gap_description}"] if gap else []
-    pieces = sorted(_pieces(made), key=lambda each: each[1] not in pinned and each[0] in _LOOPS)
-    lines += [f"{name}: {quote(one)}" for name, one in pieces if one]
+    pieces = _pieces(made)
+    pieces.sort(key=lambda each: each[0] != "In focus" and each[1] not in pinned)
+    lines += [f"{_SHEET[name]}: {quote(one)}" for name, one in pieces if one]
     room, sheet = CHARS, list[str]()
     for line in lines:  # as long as they fit, one on a line
         room -= len(line) + 1
@@ -318,7 +319,13 @@ def brief(known: Known) -> Brief:
     return replace(made, brief_context="\n".join(sheet) or None)
 
 
-_LOOPS = ("Promised", "Open")
+_SHEET = {
+    "In focus": "focus",
+    "Promised": "promised",
+    "Open": "open",
+    "Known": "fact",
+    "Before": "before",
+}
 
 
 def _pieces(found: Brief) -> list[tuple[str, str]]:
@@ -406,6 +413,8 @@ def _texts(texts: Iterable[str], most: int) -> tuple[str, ...]:
 SESSIONS = 50
 """So many sessions are looked at: more than anybody begins in a day."""
 MESSAGES = 100
+IDLE = 5
+"""Minutes: a session without a message for so long counts as over before it is closed."""
 STATUSES: tuple[loops.LoopStatus, ...] = (*loops.LIVE, *loops.OVER)
 CLOSED = timedelta(days=14)
 """Loops that were closed longer ago are not shown to whoever writes a handover."""
@@ -458,10 +467,10 @@ def read(
         if one.session_id != session_id and one.id not in risky
     ]
     reply = ""
-    if own and last and last not in hard:
+    if continues and talk and last not in hard:
         if last not in spoken:
             said += _unread(tx, partition, last, now)
-        if continues and talk and talk.advisor_id and any(one.session_id == last for one in said):
+        if talk.advisor_id and any(one.session_id == last for one in said):
             reply = _reply(tx, last, talk.advisor_id)
     every = [
         one
@@ -576,7 +585,8 @@ def _past(
             if session.id not in gone and session.started_at <= now:
                 end = session.last_user_at if session.ended_at is None else session.ended_at
                 end = end if end <= now else spoken.get(session.id, session.started_at)
-                found[session.id] = Past(session.id, session.started_at, end)
+                running = session.ended_at is None and now - end < IDLE * MINUTE
+                found[session.id] = Past(session.id, session.started_at, end, running)
     found.pop(session_id or "", None)
     return tuple(sorted(found.values(), key=lambda one: (one.ended_at, one.session_id)))
 

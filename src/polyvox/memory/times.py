@@ -204,6 +204,8 @@ class Past:
     session_id: str
     started_at: int
     ended_at: int
+    running: bool = False
+    """It goes on in another conversation: it counts today, but nothing is measured from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,12 +274,13 @@ def moment_of(
     """The moment after these sessions; one that began later than now is not known yet. `last`: the
     one that the gap is measured from, in place of the last that ended."""
     local = at(now, zone)
-    ends = [min(one.ended_at, now) for one in sessions if one.started_at <= now]
-    end = max(ends, default=None) if last is None else min(last.ended_at, now)
-    if end is None:
-        return Moment(local, None, 0, 0)
+    before = [one for one in sessions if one.started_at <= now]
+    over = [last] if last is not None else [one for one in before if not one.running]
+    end = max((min(one.ended_at, now) for one in over), default=None)
     began = midnight(local.date(), zone)
-    today = sum(each >= began for each in ends)
+    today = sum(min(one.ended_at, now) >= began for one in before)
+    if end is None:
+        return Moment(local, None, 0, today)
     days = (local.date() - at(end, zone).date()).days
     return Moment(local, (now - end) // MINUTE, days, today)
 
