@@ -24,7 +24,7 @@ from polyvox.ids import Clock, system_clock
 from polyvox.memory.remembering import Services, remote_memory
 from polyvox.memory.running import RunningSummaries
 from polyvox.memory.service import Memory
-from polyvox.memory.startbrief import BriefWriter
+from polyvox.memory.session_start import BriefWriter
 from polyvox.memory.tell import Telling
 from polyvox.models.registry import Models
 from polyvox.recipes import check_recipes, find_recipe, usable_recipe

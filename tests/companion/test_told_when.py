@@ -14,9 +14,10 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import FULL, LONG, NOON
 from tests.provider import Script
 
-from polyvox.memory import statements
+from polyvox.memory import loops, statements
 from polyvox.memory.remembering import Start
 from polyvox.memory.tables import derived
+from polyvox.memory.tables import loops as loop_rows
 from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.session.preview import strip
@@ -62,6 +63,8 @@ async def lived_in(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncItera
         wishes = Episode("before", 1, "user", None, words[1], now + 1)
         noted = statements.heard(wishes, now + 1, cloud=True)
         await polyvox.database.write(lambda tx: derived.add(tx, OWN, noted, now), ME)
+        seen, _ = loops.found_in(Episode("before", 2, "user", None, ROOF, now + 2), now + 2, True)
+        await polyvox.database.write(lambda tx: loop_rows.add(tx, OWN, seen, ()), ME)
         await polyvox.database.write(lambda tx: statements.patch(tx, OWN, HAND, now), ME)
         lounge.set(NOON)
         yield lounge

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from polyvox.ids import content_hash
-from polyvox.memory import startbrief as briefs
+from polyvox.memory import session_start as briefs
 from polyvox.memory.loops import Loop
 from polyvox.memory.packets import (
     Brief,
@@ -25,7 +25,7 @@ from polyvox.memory.packets import (
 )
 from polyvox.memory.profile import Line, Profile
 from polyvox.memory.remote import SessionStart
-from polyvox.memory.startbrief import Known, OpenLoop, bridge_of
+from polyvox.memory.session_start import Known, OpenLoop, bridge_of
 from polyvox.memory.tables.statements import plain
 
 HANDOVER, BRIDGE = "handover", "bridge"
