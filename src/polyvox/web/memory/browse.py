@@ -22,7 +22,7 @@ from polyvox.memory.shapes.contract import Camel, DailyOut, LoopOut, iso
 from polyvox.memory.shapes.own import Day as Written
 from polyvox.memory.shapes.own import EpisodeOut, FactOut, SummaryOut
 from polyvox.memory.shapes.profile import UserModelOut
-from polyvox.memory.tables import derived, episodes
+from polyvox.memory.tables import derived, episodes, statements
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Partition
 from polyvox.shapes import shape
@@ -173,10 +173,10 @@ class MemoryOut(Camel):
 async def get_memory_overview(app: App, who: Who) -> OverviewOut:
     """How much is remembered, and what reads it."""
     own = Partition.own(who)
-    sessions, statements = await app.database.read(
+    sessions, facts = await app.database.read(
         lambda tx: (episodes.count_sessions(tx, own), statements.count(tx, own, "fact")), who
     )
-    return OverviewOut(sessions=sessions, statements=statements, model=app.memory.asker.model)
+    return OverviewOut(sessions=sessions, statements=facts, model=app.memory.asker.model)
 
 
 @router.get("/api/memory/items")
