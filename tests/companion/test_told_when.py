@@ -14,12 +14,12 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import FULL, LONG, NOON
 from tests.provider import Script
 
-from polyvox.memory import loops, statements
+from polyvox.memory import profile
 from polyvox.memory.remembering import Start
-from polyvox.memory.tables import derived
-from polyvox.memory.tables import loops as loop_rows
+from polyvox.memory.tables import statements
+from polyvox.memory.tables.statements import Kind, Plan, Statement
 from polyvox.memory.transcript import ingest
-from polyvox.memory.values import Episode, Message, Partition
+from polyvox.memory.values import Message, Partition
 from polyvox.session.preview import strip
 from polyvox.values import Scope
 
@@ -60,14 +60,23 @@ async def lived_in(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncItera
         await polyvox.database.write(
             lambda tx: ingest(tx, OWN, "before", None, now, now + 9, messages), ME
         )
-        wishes = Episode("before", 1, "user", None, words[1], now + 1)
-        noted = statements.heard(wishes, now + 1, cloud=True)
-        await polyvox.database.write(lambda tx: derived.add(tx, OWN, noted, now), ME)
-        seen, _ = loops.found_in(Episode("before", 2, "user", None, ROOF, now + 2), now + 2, True)
-        await polyvox.database.write(lambda tx: loop_rows.add(tx, OWN, seen, ()), ME)
-        await polyvox.database.write(lambda tx: statements.patch(tx, OWN, HAND, now), ME)
+        noted = [
+            statement("instruction", 1, LISTS, now),
+            statement("profile", 1, "bullet points", now, "preferences.avoid", quote=LISTS),
+            statement("profile", 1, "Ines", now, "name", quote=NAME),
+            statement("loop", 2, "Fix the roof of the shed", now, quote=ROOF, plan=Plan()),
+        ]
+        await polyvox.database.write(lambda tx: statements.add(tx, OWN, noted), ME)
+        await polyvox.database.write(lambda tx: profile.patch(tx, OWN, HAND, now), ME)
         lounge.set(NOON)
         yield lounge
+
+
+def statement(
+    kind: Kind, index: int, text: str, now: int, attribute: str = "", **more: Any
+) -> Statement:
+    given = {"session_id": "before", "message_index": index, "role": "user", "quote": text}
+    return Statement(text, kind, "", attribute, text, now + index, **{**given, **more})
 
 
 async def look(lounge: Lounge, query: str) -> Any:
@@ -167,7 +176,7 @@ async def test_small_models_are_told_little(lounge: Lounge) -> None:
     long = [f"Always answer in rhyme {number}, and in the voice of a gull." for number in range(6)]
     polyvox = lounge.house.polyvox
     await polyvox.database.write(
-        lambda tx: statements.patch(tx, OWN, {"instructions": long}, lounge.clock[0]), ME
+        lambda tx: profile.patch(tx, OWN, {"instructions": long}, lounge.clock[0]), ME
     )
     start = await look(lounge, "recipe=council")
     assert texts(start, "start", "profile") == ""

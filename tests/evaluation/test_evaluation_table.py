@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.evaluation.suite import Unit, results
-from polyvox.evaluation.tables import evaluations, verdicts
+from polyvox.evaluation.tables import contexts, evaluations, verdicts
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.tables.verdicts import StoredSample, Verdict
-from polyvox.memory.tables.redaction import PLACES, Needles
+from polyvox.memory.tables.redaction import PLACES, Gone
 from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
 from polyvox.values import REDACTED, Scope, Usage
@@ -206,28 +207,29 @@ async def test_one_job_is_claimed_by_one_runner(database: Database) -> None:
 
 
 async def test_forgetting_reaches_samples_and_reasons(database: Database) -> None:
-    needles = Needles(["The key is at Quillabamba."], faint={"the", "is", "at"}, since=5)
     told = "It names Quillabamba plainly."
+    sent = {"asked": "?", "messages": [{"kind": "user", "text": "?", "refs": ["ut"]}]}
 
     def write(tx: Tx) -> None:
-        sample = StoredSample("k", "e1", "c", "p", "m", 0, told, 9)
-        verdicts.put_sample(tx.of(A), sample)
-        verdicts.put_sample(tx.of(A), replace(sample, key="before", created_at=4))
-        verdicts.put(tx.of(A), [verdict(9, reason=told), verdict(8, reason="It is kind.")])
-        verdicts.put(tx.of(B), [verdict(9, reason=told)])
+        mine = tx.of(A)
+        held = contexts.put(mine, msgspec.json.encode(sent).decode(), 9)
+        gone = Gone(turns=frozenset({"t"}), answers=frozenset({"a"}))
+        sample = StoredSample("k", "e1", held, "p", "m", 0, told, 9)
+        verdicts.put_sample(mine, sample)
+        verdicts.put_sample(mine, replace(sample, key="other", context_hash="c"))
+        of_answer = verdict(9, reason=told, answer_id="a", context_hash="c")
+        of_context = verdict(8, reason=told, context_hash=held)
+        other = verdict(7, reason="It is kind.", context_hash="c")
+        verdicts.put(mine, [of_answer, of_context, other])
+        verdicts.put(tx.of(B), [of_answer])
         for dry in (True, False):
-            (found,) = PLACES["sample"](tx.of(A), needles, dry)
-            assert (found.kind, found.id) == ("sample", "k")
-            (found,) = PLACES["verdict"](tx.of(A), needles, dry)
-            assert (found.kind, found.id) == ("verdict", "v9")
-        clean = f"It names {REDACTED} plainly."
-        kept = verdicts.find_sample(tx.of(A), "k")
-        assert kept is not None
-        assert kept.text == clean
-        assert verdicts.get(tx.of(A), "v9").reason == clean
-        assert verdicts.get(tx.of(A), "v8").reason == "It is kind."
+            found = [(one.kind, one.id) for one in PLACES["verdict"](mine, gone, dry)]
+            assert found == [("verdict", "v9"), ("verdict", "v8"), ("sample", "k")]
+        kept = [verdicts.find_sample(mine, name) for name in ("k", "other")]
+        assert [one and one.text for one in kept] == [REDACTED, told]
+        reasons = [verdicts.get(mine, f"v{number}").reason for number in (9, 8, 7)]
+        assert reasons == [REDACTED, REDACTED, "It is kind."]
         assert verdicts.get(tx.of(B), "v9").reason == told
-        assert PLACES["sample"](tx.of(A), needles, True) == []
-        assert PLACES["verdict"](tx.of(A), needles, True) == []
+        assert PLACES["verdict"](mine, gone, True) == []
 
     await database.write(write, A)

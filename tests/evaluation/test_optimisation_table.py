@@ -18,10 +18,9 @@ from polyvox.evaluation.tables.optimisations import (
     StoredAttempt,
     StoredPlan,
 )
-from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.store.database import Database, Tx
 from polyvox.store.pages import Page
-from polyvox.values import REDACTED, Scope, Usage
+from polyvox.values import Scope, Usage
 
 ME, YOU = Scope("anna"), Scope("bert")
 
@@ -159,25 +158,3 @@ async def test_attempts_are_kept_and_replaced_by_number(database: Database) -> N
     assert await database.read(lambda tx: rows.find_attempt(tx, "o1", 1), YOU) is None
     await database.write(lambda tx: rows.drop_attempts(tx, "o1", 1), ME)
     assert await database.read(lambda tx: rows.attempts(tx, "o1"), ME) == [scored]
-
-
-async def test_what_is_forgotten_is_marked_here_too(database: Database) -> None:
-    told = "Mention Brunhilde Oberhuber of Unterammergau."
-    await database.write(lambda tx: rows.add(tx, ONE), ME)
-    await database.write(
-        lambda tx: rows.put_attempt(tx, "o1", replace(TRY, text=f"You are Ann. {told}")), ME
-    )
-    await database.write(
-        lambda tx: rows.RUNS.end(tx, "o1", "finished", 40, "So.", final_text=told), ME
-    )
-    needles = Needles(["My aunt Brunhilde Oberhuber of Unterammergau called."], since=0, now=50)
-    dry = await database.read(lambda tx: redact(tx, needles, dry=True), ME)
-    done = await database.write(lambda tx: redact(tx, needles, dry=False), ME)
-    mine = [(one.kind, one.id) for one in done if one.kind == "optimisation"]
-    assert mine == [("optimisation", "o1")] * 2
-    assert [(one.kind, one.id) for one in dry if one.kind == "optimisation"] == mine
-    now = await database.read(lambda tx: rows.get(tx, "o1"), ME)
-    (attempt,) = await database.read(lambda tx: rows.attempts(tx, "o1"), ME)
-    assert now.final_text is not None
-    assert REDACTED in now.final_text
-    assert "Oberhuber" not in f"{now.final_text}{attempt.text}"

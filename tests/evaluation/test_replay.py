@@ -32,7 +32,6 @@ from polyvox.evaluation.replay import Places, Prompt, RoadBench
 from polyvox.evaluation.tables import assertions
 from polyvox.evaluation.tables.assertions import AssertionFilter
 from polyvox.memory.forget import Target
-from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.memory.values import Partition
 from polyvox.store import recipes
 from polyvox.store.database import Tx
@@ -319,23 +318,3 @@ async def test_what_is_forgotten_meanwhile_is_not_brought_back(
         ]
 
     assert "quillabamba" not in repr(await room.polyvox.database.read(words, ME)).lower()
-
-
-async def test_a_question_of_its_own_that_is_forgotten_meanwhile_is_not_answered(
-    room: Room,
-) -> None:
-    ann = await room.advisor("Ann", Script(text="Yes."))
-    (one,) = await assert_for(room, ann.id, "It is brief.", asks="Does Quillabamba leak?")
-    room.provider.script("m1", Script(text="Quillabamba does.", hold="go"))
-    run = await begin(room, assertion_ids=(one.id,))
-    working = asyncio.create_task(finish(room, run))
-    await room.provider.arrived(1)
-
-    def forget(tx: Tx) -> None:
-        redact(tx, Needles(("Quillabamba",)), dry=False)
-
-    await room.polyvox.database.write(forget, ME)
-    room.provider.gate("go").set()
-    found = await working
-    assert outcomes(found) == {one.id: "error"}
-    assert await room.polyvox.database.read(lambda tx: samples_of(tx, run), ME) == []

@@ -51,20 +51,15 @@ async def desk(database: Database, tmp_path: Path) -> AsyncIterator[Desk]:
         yield desk
 
 
-async def test_without_a_model_rules_find_what_is_said_outright(plain: Desk) -> None:
+async def test_without_a_model_what_was_said_is_quoted_and_nothing_guessed(plain: Desk) -> None:
     assert await plain.ingest("s", SAYS, "Thanks.") == "ingested"
     assert (await plain.ask("Porto"))[0].id == "s#0", "at once"
     await plain.work()
-    (loop,) = await plain.memory.loops(ME, PART)
-    assert (loop.text, loop.due) == ("Call the bank tomorrow", "2024-05-11")
-    (where,) = loop.evidence
-    assert (where.session_id, where.index, where.role) == ("s", 0, "user")
-    profile = await plain.memory.profile(ME, PART)
-    assert [line.text for line in profile.all("instructions")] == ["Always answer briefly"]
     (summary,) = await plain.memory.summaries(ME, PART)
     assert (summary.model, summary.covers) == ("", ("s#0", "s#2"))
     assert "“I moved to Porto" in summary.text
-    assert await plain.memory.facts(ME, PART) == [], "rules claim no facts"
+    view = await plain.view()
+    assert (view["facts"], view["loops"], view["profile"]) == ([], [], {})
     assert plain.provider.log == []
 
 
@@ -104,7 +99,7 @@ async def test_a_model_notes_what_it_can_quote(desk: Desk) -> None:
     await desk.ingest("s", SAYS)
     await desk.work()
     (known,) = await desk.memory.facts(ME, PART)
-    fact = known.fact
+    fact = known.statement
     assert (fact.text, fact.source, fact.confidence) == ("Lives in Porto.", "user_stated", 0.95)
     assert fact.quote == "I moved to Porto", "in the very words of the message"
     assert (fact.said_at, fact.about_precision) == (FRIDAY, None)
@@ -116,7 +111,7 @@ async def test_a_model_notes_what_it_can_quote(desk: Desk) -> None:
     focus = profile.one("current_focus")
     assert focus is not None
     assert (focus.text, focus.source) == ("settling in", "inferred")
-    assert len(profile.all("instructions")) == 1, "by rules and by the model: one"
+    assert [one.text for one in profile.all("instructions")] == ["Always answer briefly"]
     (summary,) = await desk.memory.summaries(ME, PART)
     assert (summary.text, summary.model) == (
         "They moved to Porto and meant to call the bank.", MODEL,
@@ -209,7 +204,7 @@ async def test_one_repair_is_asked_for_and_taken(desk: Desk) -> None:
     [
         {"facts": [{"quote": "I moved to Porto", "text": 7}, "I moved"], "loops": None},
         {"facts": [{"quote": ["I moved"], "text": "x"}]},
-        {"facts": [{"quote": "Porto", "text": "One word shows nothing."}]},
+        {"facts": [{"quote": "P", "text": "One letter shows nothing."}]},
         {"facts": [{"quote": "..", "text": "Nor do dots."}]},
         {"facts": [], "loops": [{"quote": "I moved to Porto", "text": "", "type": {}}]},
         {"facts": [], "profile": [{"quote": "I moved to Porto", "field": ["x"], "text": "y"}]},
@@ -255,26 +250,19 @@ async def test_any_order_gives_the_same_view(desk: Desk) -> None:
                 await desk.work()
         views.append(await desk.view(part))
     assert all(view == views[0] for view in views)
-    current = [fact for fact, _, until in views[0]["facts"] if until is None]
+    current = [fact for fact, until in views[0]["facts"] if until is None]
     assert [fact.text for fact in current] == ["Lives in Faro."]
     assert len(views[0]["facts"]) == 3
 
 
-async def test_without_a_model_any_order_gives_the_same_view(plain: Desk) -> None:
-    plain.clock.now = FRIDAY + 6 * DAY
-    views = []
-    for number, order in enumerate(itertools.permutations(SESSIONS)):
-        part = Partition("orders", str(number))
-        for session, at, text in [*order, order[0]]:
-            await plain.ingest(session, text, at=at, part=part)
-        await plain.work()
-        views.append(await plain.view(part))
-    assert all(view == views[0] for view in views)
-    assert [loop.status for loop in views[0]["loops"]] == ["done"]
-
-
 class Killed(BaseException):
     """The process is gone."""
+
+
+def moved(text: str) -> dict[str, Any]:
+    asked = {"n": 0, "quote": "Always answer briefly", "text": text}
+    note = {**home("I moved to Porto", text), "instructions": [asked]}
+    return {**note, "summary": "Moved."}
 
 
 async def test_killed_at_any_step_nothing_is_lost_or_doubled(
@@ -309,9 +297,7 @@ async def test_killed_at_any_step_nothing_is_lost_or_doubled(
         deaths = 0
         for number, (left, behind) in enumerate(itertools.product(range(1, 14), (False, True))):
             part = Partition("deaths", str(number))
-            desk.always(
-                {**home("I moved to Porto", f"Porto it is, {number}."), "summary": "Moved."}
-            )
+            desk.always(moved("Porto it is."))
             await desk.ingest("s", SAYS, "Bye now.", part=part)
             dying = Dying(sqlite_database, left, behind)
             memory = Memory(dying, desk.memory.asker.models, desk.memory.asker.settings, desk.clock)
@@ -322,9 +308,7 @@ async def test_killed_at_any_step_nothing_is_lost_or_doubled(
                 await sqlite_database.write(
                     lambda tx: jobs.release_all(tx, desk.runner.id, desk.clock()), ME
                 )
-            desk.always(
-                {**home("I moved to Porto", f"Now in Porto, {number}."), "summary": "Moved."}
-            )
+            desk.always(moved("Now in Porto."))
             desk.clock.now += 1
             await desk.work()
             found = await desk.memory.facts(ME, part, include_history=True)
@@ -345,8 +329,10 @@ async def test_a_longer_session_is_worked_through_where_it_went_on(desk: Desk) -
     assert await desk.ingest("s", "I live in Lisbon.", "Wait, I live in Porto.") == "ingested"
     await desk.work()
     shown = desk.provider.log[0].json()["messages"][1]["content"]
-    assert "Porto" in shown
-    assert "Lisbon" not in shown
+    known, answer, said = (json.loads(line) for line in shown.splitlines())
+    assert (known["known"], known["text"]) == (1, "Lives in Lisbon.")
+    assert answer == {"assistant": "I see."}, "the answer that it replies to, too"
+    assert (said["n"], said["text"]) == (2, "Wait, I live in Porto.")
     assert [one.statement.text for one in await desk.memory.facts(ME, PART)] == ["Lives in Porto."]
 
 
@@ -419,8 +405,6 @@ async def test_what_must_not_leave_is_shown_to_no_cloud_model(
         await desk.ingest("s", SAYS, cloud=False)
         await desk.work()
         assert await desk.jobs("failed") == []
-        (loop,) = await desk.memory.loops(ME, PART)
-        assert not loop.cloud, "the rules read it instead"
         (summary,) = await desk.memory.summaries(ME, PART)
         assert (summary.model, summary.cloud) == ("", False)
 

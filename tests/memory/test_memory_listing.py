@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from polyvox.memory.statements import id_of
-from polyvox.memory.tables.facts import Fact
-from polyvox.memory.tables.loops import sightings
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, MINUTE, PART, Desk, open_desk
 
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.memory import facts, lines, listing, statements
-from polyvox.memory.facts import line_of
+from polyvox.ids import content_hash
+from polyvox.memory import facts, listing, profile
 from polyvox.memory.forget import Target
 from polyvox.memory.listing import Only
+from polyvox.memory.loops import by_hand
 from polyvox.memory.places import places
-from polyvox.memory.tables import derived, episodes
+from polyvox.memory.tables import derived, episodes, statements
 from polyvox.memory.tables.derived import Daily, Summary
+from polyvox.memory.tables.statements import Link, Statement
 from polyvox.memory.values import Partition
 from polyvox.store.database import Database, Row, Tx, Value
 from polyvox.values import Scope
@@ -38,26 +37,30 @@ async def desk(database: Database, tmp_path: Path) -> AsyncIterator[Desk]:
         yield desk
 
 
-def some_facts(count: int, seed: int) -> list[Fact]:
-    """Facts about fewer things than there are facts, at times of which some are the same."""
+def some_facts(count: int, seed: int) -> tuple[list[Statement], list[Link]]:
+    """Facts about fewer things than there are facts, at times of which some are the same; a few are
+    over."""
     chance = random.Random(seed)
-    found = []
+    found, links = list[Statement](), list[Link]()
     for number in range(count):
         text, about = f"Fact {number}.", f"thing {chance.randrange(count * 2 // 3)}"
         found.append(
-            Fact(
-                id_of("test", number), line_of("user", about, text, None), "user", about, text,
+            Statement(
+                content_hash(text), "fact", "user", about, text,
                 FRIDAY + chance.randrange(count) * MINUTE, pinned=chance.random() < 0.2,
-                excluded=chance.random() < 0.2, retracts=chance.random() < 0.1,
+                excluded=chance.random() < 0.2,
             )
         )  # fmt: skip
-    return found
+        if chance.random() < 0.1:
+            links.append(by_hand("ended", found[-1].id, FRIDAY + count * MINUTE))
+    return found, links
 
 
-async def keep(database: Database, given: Sequence[Fact]) -> None:
+async def keep(database: Database, given: Sequence[Statement], links: Sequence[Link] = ()) -> None:
     for scope, part in ((ME, PART), *OTHERS):
-        mine = given if (scope, part) == (ME, PART) else given[:3]
-        await database.write(partial(facts.remember, partition=part, facts=mine), scope)
+        mine = (given, links) if (scope, part) == (ME, PART) else (given[:3], ())
+        add = partial(facts.add, partition=part, statements=mine[0], links=mine[1])
+        await database.write(add, scope)
 
 
 async def whole(database: Database, only: Only, limit: int) -> list[str]:
@@ -85,10 +88,9 @@ async def whole(database: Database, only: Only, limit: int) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_pages_are_the_whole_in_its_order(database: Database, seed: int) -> None:
-    await keep(database, some_facts(120, seed))
+    await keep(database, *some_facts(120, seed))
     known = await database.read(lambda tx: facts.known(tx, PART, include_history=True), ME)
-    stated = [one for one in known if not one.fact.retracts]
-    now = [one for one in stated if one.valid_to is None]
+    now = [one for one in known if one.current]
 
     def ids(some: list[Any]) -> list[str]:
         newest = sorted(
@@ -100,8 +102,8 @@ async def test_pages_are_the_whole_in_its_order(database: Database, seed: int) -
     wanted: dict[Only, list[str]] = {
         "current": ids(pinned) + ids([one for one in now if not one.statement.pinned]),
         "pinned": ids(pinned),
-        "excluded": ids([one for one in stated if one.statement.excluded]),
-        "superseded": ids([one for one in stated if one.valid_to is not None]),
+        "excluded": ids([one for one in known if one.statement.excluded]),
+        "superseded": ids([one for one in known if one.valid_to is not None]),
     }
     for only, expected in wanted.items():
         assert expected
@@ -126,7 +128,7 @@ class Counted:
 
 
 async def test_a_page_costs_what_it_shows(database: Database) -> None:
-    many = [replace(one, retracts=False, pinned=False) for one in some_facts(1_500, 1)]
+    many = [replace(one, pinned=False) for one in some_facts(1_500, 1)[0]]
     await keep(database, many)
 
     def read(tx: Tx) -> int:
@@ -274,17 +276,17 @@ async def test_a_line_by_hand_stands_over_what_is_said_earlier_and_under_what_is
 
 async def test_a_line_in_other_words_is_one_line(desk: Desk) -> None:
     def write(tx: Tx) -> None:
-        lines.add(tx, PART, "patterns", "", "Walks late at night", 5)
-        lines.add(tx, PART, "patterns", "", "Starts too much", 5)
+        profile.add(tx, PART, "patterns", "", "Walks late at night", 5)
+        profile.add(tx, PART, "patterns", "", "Starts too much", 5)
         with pytest.raises(Conflict):
-            lines.add(tx, PART, "patterns", "", "walks LATE at night", 5)
-        one = next(x for x in statements.read(tx, PART).all("patterns") if "late" in x.text)
-        lines.change(tx, PART, one.id, "Sleeps early", 5)
-        found = sorted(x.text for x in statements.read(tx, PART).all("patterns"))
+            profile.add(tx, PART, "patterns", "", "walks LATE at night", 5)
+        one = next(x for x in profile.read(tx, PART).all("patterns") if "late" in x.text)
+        profile.change(tx, PART, one.id, "Sleeps early", 5)
+        found = sorted(x.text for x in profile.read(tx, PART).all("patterns"))
         assert found == ["Sleeps early", "Starts too much"]
         for place, item, text in (("shoe", "", "x"), ("name", "", "  "), ("name", "", "x" * 2_001)):
             with pytest.raises(Invalid):
-                lines.add(tx, PART, place, item, text, 5)
+                profile.add(tx, PART, place, item, text, 5)
 
     await changed(desk, write)
 
@@ -305,7 +307,7 @@ async def test_a_corrected_loop_goes_with_the_words_it_rests_on(desk: Desk) -> N
     for scope, part in OTHERS:
         with pytest.raises(NotFound):
             await desk.memory.change_loop(scope, part, one.id, text="x")
-    again = {**said, "quote": "I'll call the bank again"}
+    again = {**said, "quote": "I'll call the bank again", "repeats": [1]}
     desk.clock.now += 2 * DAY
     desk.reply({**EMPTY, "loops": [again]}, {"summary": "x"})
     await desk.ingest("t", "I'll call the bank again.", at=2 * DAY)
@@ -317,7 +319,7 @@ async def test_a_corrected_loop_goes_with_the_words_it_rests_on(desk: Desk) -> N
     (left,) = await desk.memory.loops(ME, PART, statuses=("open", "stale"))
     assert left.text == "Write to the tax office", "what was said of it later is gone"
     await desk.memory.forget(ME, PART, Target("message", "s#0"))
-    rows = await desk.database.read(lambda tx: sightings(tx, PART), ME)
+    rows = await desk.database.read(lambda tx: statements.every(tx, PART, ["loop"]), ME)
     assert rows == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,21 @@ SESSIONS = {
 
 
 def noted(body: dict[str, Any]) -> Script:
-    """A fact for each city that is named, the last one first."""
-    facts = []
+    """A fact for each city that is named, the last one first, and the names they want."""
+    facts, names = [], []
     for line in body["messages"][-1]["content"].splitlines():
         said = json.loads(line)
+        if "n" not in said:
+            continue
+        for name in re.findall(r"Call me (\w+)", said["text"]):
+            row = {"n": said["n"], "quote": f"Call me {name}.", "text": name, "field": "name"}
+            names.append(row)
         places = {city: said["text"].find(f"I live in {city}") for city in CITIES}
         for city in sorted((c for c in CITIES if places[c] >= 0), key=places.__getitem__):
             row = {"n": said["n"], "quote": f"I live in {city}", "text": f"Lives in {city}."}
             facts.append({**row, "subject": "user", "attribute": "home city"})
-    return Script(pieces=(json.dumps({**EMPTY, "facts": facts[::-1], "summary": "They moved."}),))
+    notes = {**EMPTY, "facts": facts[::-1], "profile": names[::-1], "summary": "They moved."}
+    return Script(pieces=(json.dumps(notes),))
 
 
 async def tell(desk: Desk, part: Partition, session: str, at: int, texts: list[str]) -> None:
@@ -51,11 +58,11 @@ async def test_the_last_statement_of_a_session_holds(database: Database, tmp_pat
             for name in order:
                 await tell(desk, part, name, *SESSIONS[name])
             (now,) = await desk.memory.facts(ME, part)
-            assert now.fact.text == "Lives in Lima."
+            assert now.statement.text == "Lives in Lima."
             (then,) = await desk.memory.facts(ME, part, as_of=FRIDAY - 1)
-            assert then.fact.text == "Lives in Rome."
+            assert then.statement.text == "Lives in Rome."
             views.append((await desk.view(part))["facts"])
-            _, others = await desk.memory.fact(ME, part, now.fact.id)
+            _, others = await desk.memory.fact(ME, part, now.statement.id)
             texts = [one.statement.text.split()[-1] for one in others]
             assert texts == ["Kyiv.", "Rome.", "Berlin.", "Oslo."]
         assert all(view == views[0] for view in views)
@@ -69,13 +76,14 @@ async def test_inside_a_message_the_last_words_hold(database: Database, tmp_path
             said = ", no: ".join(f"I live in {city}" for city in order)
             await tell(desk, part, "s", FRIDAY, [said])
             (now,) = await desk.memory.facts(ME, part)
-            assert now.fact.text == f"Lives in {order[-1]}."
+            assert now.statement.text == f"Lives in {order[-1]}."
             every = await desk.memory.facts(ME, part, include_history=True)
             assert len(every) == 3, "nothing is lost"
 
 
 async def test_the_profile_goes_by_the_last_words_too(database: Database, tmp_path: Path) -> None:
-    async with open_desk(database, tmp_path, model="") as desk:
+    async with open_desk(database, tmp_path) as desk:
+        desk.provider.made(MODEL.partition(":")[2], noted)
         names = ("Bob", "Rob", "Robert")
         for number, order in enumerate(itertools.permutations(names)):
             said = [f"Call me {name}." for name in order]

@@ -6,48 +6,46 @@ import random
 from typing import Any
 
 import pytest
-from polyvox.memory.statements import Profile, lines_of
 
 from polyvox.errors import Invalid
-from polyvox.memory import statements
-from polyvox.memory.tables import derived as rows
-from polyvox.memory.tables.derived import Entry
-from polyvox.memory.values import Episode, Partition
+from polyvox.memory import profile
+from polyvox.memory.profile import Profile
+from polyvox.memory.tables import statements as rows
+from polyvox.memory.tables.statements import Statement
+from polyvox.memory.values import Partition
 from polyvox.store.database import Database
 from polyvox.values import Scope
 
 ME, PART = Scope("anna"), Partition("polyvox", "anna")
-DAY = statements.DAY
+DAY = profile.DAY
 
 
-def episode(text: str, at: int = 1, role: Any = "user") -> Episode:
-    return Episode(f"s{at}", 0, role, None, text, at)
+def entry(place: str, text: str, at: int, item: str = "", **more: Any) -> Statement:
+    subject = text if place == "patterns" else item
+    where: dict[str, Any] = {
+        "session_id": f"s{at}",
+        "message_index": 0,
+        "role": "user",
+        "quote": text,
+    }
+    return Statement(f"{place} {at}", "profile", subject, place, text, at, **where, **more)
 
 
-def entry(place: str, text: str, at: int, item: str = "", **more: Any) -> Entry:
-    one = episode(text, at)
-    given = {"quote": text, "cloud": True, **more}
-    return statements.said(one, at, place=place, text=text, item=item, **given)
+async def keep(database: Database, now: int, *entries: Statement) -> None:
+    await database.write(lambda tx: rows.add(tx, PART, entries, (), now), ME)
+
+
+async def read(database: Database, **more: Any) -> Profile:
+    return await database.read(lambda tx: profile.read(tx, PART, **more), ME)
 
 
 async def change(database: Database, now: int = 100, **values: Any) -> Profile:
-    return await database.write(lambda tx: statements.patch(tx, PART, values, now), ME)
+    return await database.write(lambda tx: profile.patch(tx, PART, values, now), ME)
 
 
-def test_instructions_are_heard_without_a_model() -> None:
-    said = episode("Always answer briefly. Call me Sam. Never use emojis.")
-    lines = lines_of(statements.heard(said, 1, True))
-    assert [line.text for line in lines["instructions"]] == [
-        "Always answer briefly",
-        "Never use emojis",
-    ]
-    assert lines["name"][0].text == "Sam"
-    assert lines["name"][0].evidence[0].quote == "Call me Sam."
-    assert [line.text for line in lines["preferences.avoid"]] == ["emojis"]
-    assert statements.heard(episode(said.text, 1, "assistant"), 1, True) == []
-
-
-def test_the_newest_holds_but_nothing_inferred_stands_against_what_was_said() -> None:
+async def test_the_newest_holds_but_nothing_inferred_stands_against_what_was_said(
+    database: Database,
+) -> None:
     entries = [
         entry("current_focus", "the thesis", 10),
         entry("current_focus", "the move", 20),
@@ -55,18 +53,16 @@ def test_the_newest_holds_but_nothing_inferred_stands_against_what_was_said() ->
         entry("north_star", "to lead a team", 10, "work", source="inferred"),
         entry("key_relationships", "her sister", 10, "Rosa"),
     ]
-    expected = lines_of(entries)
-    assert [line.text for line in expected["current_focus"]] == ["the move"]
-    assert expected["current_focus"][0].source == "user_stated"
-    assert [(line.item, line.source) for line in expected["north_star"]] == [("work", "inferred")]
-    assert [(line.item, line.text) for line in expected["key_relationships"]] == [
-        ("Rosa", "her sister")
+    random.Random(2).shuffle(entries)
+    await keep(database, 1, *entries)
+    found = await read(database)
+    assert [(line.text, line.source) for line in found.all("current_focus")] == [
+        ("the move", "user_stated")
     ]
-    chance = random.Random(2)
-    for _ in range(10):
-        chance.shuffle(entries)
-        assert lines_of(entries) == expected
-    assert [line.text for line in lines_of(entries, 15)["current_focus"]] == ["the thesis"]
+    assert [(x.item, x.source) for x in found.all("north_star")] == [("work", "inferred")]
+    assert [(x.item, x.text) for x in found.all("key_relationships")] == [("Rosa", "her sister")]
+    then = await read(database, as_of=15)
+    assert [line.text for line in then.all("current_focus")] == ["the thesis"]
 
 
 async def test_changing_it_by_hand(database: Database) -> None:
@@ -105,11 +101,11 @@ async def test_changing_it_by_hand(database: Database) -> None:
 
 async def test_what_was_taken_back_is_not_inferred_again(database: Database) -> None:
     guess = entry("patterns", "puts things off", 50, source="inferred", confidence=0.5)
-    await database.write(lambda tx: rows.add(tx, PART, [guess], 50), ME)
+    await keep(database, 50, guess)
     assert (await change(database, now=60, patterns=[])).all("patterns") == ()
     later = entry("patterns", "puts things off", 70, source="inferred")
-    await database.write(lambda tx: rows.add(tx, PART, [later], 70), ME)
-    assert (await database.read(lambda tx: statements.read(tx, PART), ME)).all("patterns") == ()
+    await keep(database, 70, later)
+    assert (await read(database)).all("patterns") == ()
 
 
 async def test_a_list_that_is_sent_whole_leaves_what_it_repeats_as_it_was(
@@ -117,33 +113,33 @@ async def test_a_list_that_is_sent_whole_leaves_what_it_repeats_as_it_was(
 ) -> None:
     """An inferred line is not made the person's own, and a private one is not given away."""
     guess = entry("patterns", "puts things off", 50, source="inferred", cloud=False)
-    await database.write(lambda tx: rows.add(tx, PART, [guess], 50), ME)
+    await keep(database, 50, guess)
     made = await change(database, now=60, patterns=["puts things off", "rises early"])
     assert [(line.text, line.source) for line in made.all("patterns")] == [
         ("puts things off", "inferred"),
         ("rises early", "manual"),
     ]
-    told = await database.read(lambda tx: statements.read(tx, PART, cloud=True), ME)
+    told = await read(database, cloud=True)
     assert [line.text for line in told.all("patterns")] == ["rises early"]
 
 
 async def test_what_must_not_go_to_a_cloud_model_is_left_out(database: Database) -> None:
     secret = entry("work_context", "a secret project", 1, cloud=False)
-    await database.write(lambda tx: rows.add(tx, PART, [secret], 1), ME)
-    whole = await database.read(lambda tx: statements.read(tx, PART), ME)
+    await keep(database, 1, secret)
+    whole = await read(database)
     assert whole.one("work_context") is not None
-    told = await database.read(lambda tx: statements.read(tx, PART, cloud=True), ME)
+    told = await read(database, cloud=True)
     assert told.one("work_context") is None
 
 
 async def test_entering_twice_changes_nothing(database: Database) -> None:
-    said = statements.heard(episode("Always answer briefly."), 1, True)
+    said = Statement("i", "instruction", "user", "", "Always answer briefly", 1)
     for _ in range(3):
-        await database.write(lambda tx: rows.add(tx, PART, said, 1), ME)
-    found = await database.read(lambda tx: statements.read(tx, PART), ME)
+        await keep(database, 1, said)
+    found = await read(database)
     assert (len(found.all("instructions")), found.version) == (1, 1)
     other = Partition("polyvox", "other")
-    assert (await database.read(lambda tx: statements.read(tx, other), ME)).lines == {}
+    assert (await database.read(lambda tx: profile.read(tx, other), ME)).lines == {}
 
 
 @pytest.mark.parametrize(
@@ -178,15 +174,13 @@ async def test_what_has_no_place_is_refused(
 ) -> None:
     with pytest.raises(Invalid):
         await change(sqlite_database, **values)
-    assert (await sqlite_database.read(lambda tx: statements.read(tx, PART), ME)).version == 0
+    assert (await read(sqlite_database)).version == 0
 
 
 async def test_its_age_counts_from_when_it_was_said(database: Database) -> None:
     now = 500 * DAY
-    await database.write(
-        lambda tx: rows.add(tx, PART, [entry("current_focus", "the boat", 40 * DAY)], now), ME
-    )
-    found = await database.read(lambda tx: statements.read(tx, PART), ME)
+    await keep(database, now, entry("current_focus", "the boat", 40 * DAY))
+    found = await read(database)
     assert (found.updated_at, found.days_old(now)) == (now, 460)
     changed = await change(database, now, work_context="a yard")
     assert changed.days_old(now + DAY) == 1

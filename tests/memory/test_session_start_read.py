@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
+from functools import partial
+from typing import Any
 
 import pytest
-from polyvox.memory.lines import take_back
-from polyvox.memory.tables.facts import Fact
 from tests.memory.house import Counted
 from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, of
 
-from polyvox.memory import facts, loops, session_start
-from polyvox.memory import statements as profile
-<<<<<<< HEAD:tests/memory/test_past.py
-from polyvox.memory.startbrief import Known, brief
-=======
-from polyvox.memory.lines import take_back
+from polyvox.memory import loops, profile, session_start
 from polyvox.memory.session_start import Known, brief
->>>>>>> 86b80749b1d999af536244335acbacc077616c28:tests/memory/test_session_start_read.py
-from polyvox.memory.tables import derived, episodes
-from polyvox.memory.tables import loops as loop_rows
+from polyvox.memory.tables import derived, episodes, statements
 from polyvox.memory.tables.derived import Daily as StoredDaily
 from polyvox.memory.tables.derived import Summary
+from polyvox.memory.tables.statements import Kind, Link, Plan, Statement
 from polyvox.memory.times import MINUTE
 from polyvox.memory.transcript import ingest
-from polyvox.memory.values import Episode, Message, Partition
+from polyvox.memory.values import Message, Partition
 from polyvox.store.database import Database, Tx
 from polyvox.store.sessions import placed
 from polyvox.values import Scope
@@ -48,7 +43,16 @@ async def remember(
     )
 
 
-async def read(database: Database, session: str | None = None, **more: bool) -> Known:
+def statement(kind: Kind, session: str, text: str, at: int, quote: str = "") -> Statement:
+    """What was taken from a session's first message."""
+    field = "current_focus" if kind == "profile" else ""
+    return Statement(
+        f"{kind} {session}", kind, "Anna", field, text, at, session_id=session, message_index=0,
+        role="user", quote=quote or text, plan=Plan() if kind == "loop" else None,
+    )  # fmt: skip
+
+
+async def read(database: Database, session: str | None = None, **more: Any) -> Known:
     return await database.read(
         lambda tx: session_start.read(tx, MINE, NOW, LISBON, session, **more).known, ME
     )
@@ -64,14 +68,13 @@ async def test_the_store_tells_sessions_words_and_loops(database: Database) -> N
         "I will call the harbour office tomorrow.",
         "Thank you",
     ]
-    assert seen.loops == (), "nobody guesses"
     told = await of(seen)
     assert "sell the boat" not in repr(told), "advisors' answers are not for everybody"
     assert told.handover_depth == "today"
 
 
 async def test_a_start_asks_no_more_where_more_was_left_open(database: Database) -> None:
-    async def statements() -> int:
+    async def count() -> int:
         def look(tx: Tx) -> int:
             counted = Counted(tx)
             session_start.read(counted, MINE, NOW, LISBON)
@@ -86,11 +89,9 @@ async def test_a_start_asks_no_more_where_more_was_left_open(database: Database)
             f"I will paint the boat {'abcdefghijkl'[number] * 5} some day.",
         )
         await remember(database, session, text, ago=number * HOUR)
-        episode = Episode(session, 0, "user", None, text, NOW - number * HOUR)
-        seen, ended = loops.found_in(episode, NOW - number * HOUR, True)
-        assert seen
-        await database.write(lambda tx, s=seen, e=ended: loops.add(tx, MINE, s, e), ME)  # type: ignore[misc]  # bound now
-        asked.append(await statements())
+        loop = statement("loop", session, text, NOW - number * HOUR)
+        await database.write(partial(statements.add, partition=MINE, statements=[loop]), ME)
+        asked.append(await count())
     assert asked[0] == asked[-1]
 
 
@@ -132,16 +133,15 @@ async def test_a_session_does_not_hear_of_itself(database: Database) -> None:
 
 async def test_what_was_derived_is_told_too(database: Database) -> None:
     await remember(database, "s", "I will call the harbour office tomorrow.", ago=DAY)
-    (episode, _) = await database.read(lambda tx: episodes.episodes_of(tx, MINE, "s"), ME)
-    sightings, _ = loops.found_in(episode, NOW - DAY, True)
-    done = Fact("f1", "l1", "Anna", "boat", "Anna owns a boat", NOW - DAY)
-    secret = Fact("f2", "l2", "Anna", "safe", "Anna owns a safe", NOW - DAY, cloud=False)
-    private = Fact("f3", "l3", "Anna", "cat", "Anna owns a cat", NOW - DAY, advisor_id="a")
+    words, then = "I will call the harbour office tomorrow.", NOW - DAY
+    call = statement("loop", "s", "Call the harbour office", then, words)
+    call = replace(call, plan=Plan(horizon="today", due="2026-05-13"))
+    done = Statement("f1", "fact", "Anna", "boat", "Anna owns a boat", then)
+    secret = Statement("f2", "fact", "Anna", "safe", "Anna owns a safe", then, cloud=False)
+    private = Statement("f3", "fact", "Anna", "cat", "Anna owns a cat", then, advisor_id="a")
 
     def write(tx: Tx) -> None:
-        loop_rows.add(tx, MINE, sightings, ())
-        derived.keep_extraction(tx, MINE, "s", 0, 1, "", NOW)
-        facts.remember(tx, MINE, [done, secret, private])
+        statements.add(tx, MINE, [call, done, secret, private])
         profile.patch(tx, MINE, {"current_focus": "the survey", "work_context": "a yard"}, NOW)
         for name, cloud in (("s", True), ("t", False)):
             summary = Summary("session", name, f"About {name}.", (), "", cloud, NOW - DAY, NOW)
@@ -154,14 +154,14 @@ async def test_what_was_derived_is_told_too(database: Database) -> None:
     await database.write(write, ME)
     seen = await read(database)
     (loop,) = seen.loops
-    assert (loop.text, loop.due) == ("Call the harbour office tomorrow", date(2026, 5, 13))
+    assert (loop.text, loop.due) == ("Call the harbour office", date(2026, 5, 13))
     assert loop.quote == "I will call the harbour office tomorrow."
     assert seen.facts == ("Anna owns a boat",)
     assert (seen.focus, seen.hints) == ("the survey", ("a yard",))
     assert seen.summaries == ("About s.",)
     told = await of(seen)
     assert told.ops_context is not None
-    assert told.ops_context.top_loops_today == ("Call the harbour office tomorrow",)
+    assert told.ops_context.top_loops_today == ("Call the harbour office",)
     assert told.ops_context.yesterday_themes == ("boats",)
     assert told.ops_context.steering_note == "Go slow."
     assert told.evidence is not None
@@ -171,26 +171,21 @@ async def test_what_was_derived_is_told_too(database: Database) -> None:
     assert set(everything.facts) == {"Anna owns a boat", "Anna owns a safe"}
     assert len(everything.summaries) == 2
     await database.write(lambda tx: loops.end(tx, MINE, loop.id, "done", NOW), ME)
-    over = await read(database)
-    assert (over.loops, [one.id for one in over.closed]) == ((), [loop.id])
+    assert (await read(database)).loops == ()
 
 
 async def worked_through(database: Database, session: str, at: int) -> None:
-    """What rules find in a session's first message, and a fact and a summary, are kept."""
+    """A loop, a fact, a line of the profile and a summary are kept of a session."""
     (episode, *_) = await database.read(lambda tx: episodes.episodes_of(tx, MINE, session), ME)
-    sightings, _ = loops.found_in(episode, at, True)
-    fact = Fact(f"f{session}", f"l{session}", "Anna", "x", episode.text, at, session_id=session)
+    made = [
+        statement("loop", session, episode.text.removeprefix("I will "), at),
+        statement("fact", session, episode.text, at),
+        statement("profile", session, session, at),
+    ]
     summary = Summary("session", session, f"About {session}.", (), "", True, at, at)
 
     def write(tx: Tx) -> None:
-        loop_rows.add(tx, MINE, sightings, ())
-        derived.keep_extraction(tx, MINE, session, 0, 1, "", NOW)
-        facts.remember(tx, MINE, [fact])
-        derived.add(tx, MINE, profile.heard(episode, at, True), NOW)
-        focus = profile.said(
-            episode, at, place="current_focus", text=session, quote=episode.text, cloud=True
-        )
-        derived.add(tx, MINE, [focus], NOW)
+        statements.add(tx, MINE, made)
         derived.put_summary(tx, MINE, summary)
 
     await database.write(write, ME)
@@ -207,7 +202,7 @@ async def test_nothing_is_told_that_was_said_later_or_in_the_same_session(
         await worked_through(database, session, at)
     seen = await read(database, "s" if own else None)
     assert [one.session_id for one in seen.sessions] == ["before"]
-    assert [one.text for one in seen.loops] == ["Paint the boat"]
+    assert [one.text for one in seen.loops] == ["paint the boat."]
     assert (seen.facts, seen.summaries) == (("I will paint the boat.",), ("About before.",))
     assert seen.focus == "before"
     assert "harbour" not in repr(await of(seen))
@@ -216,12 +211,9 @@ async def test_nothing_is_told_that_was_said_later_or_in_the_same_session(
 async def test_what_ended_later_is_still_open_then(database: Database) -> None:
     await remember(database, "before", "I will paint the boat.", ago=2 * HOUR)
     await worked_through(database, "before", NOW - 2 * HOUR)
-    over = loops.ended(
-        Episode("s", 0, "user", None, "", NOW), NOW + HOUR, status="done", text="Paint the boat",
-        quote="I painted the boat.",
-    )  # fmt: skip
-    await database.write(lambda tx: loop_rows.add(tx, MINE, (), [over]), ME)
-    assert [one.text for one in (await read(database)).loops] == ["Paint the boat"]
+    over = Link("l", "done", "loop before", None, NOW + HOUR, "s", 0, "I painted the boat.")
+    await database.write(lambda tx: statements.add(tx, MINE, (), [over]), ME)
+    assert [one.text for one in (await read(database)).loops] == ["paint the boat."]
 
 
 async def test_a_session_that_claims_to_end_later_lasts_until_its_last_word(
@@ -241,27 +233,3 @@ async def test_sessions_of_a_year_before_are_told_then(database: Database) -> No
     for number in range(session_start.SESSIONS):
         await remember(database, f"s{number}", "We stayed", ago=-DAY - number * HOUR)
     assert [one.session_id for one in (await read(database)).sessions] == ["then"]
-
-
-async def test_an_instruction_holds_before_anybody_has_worked_through_it(
-    database: Database,
-) -> None:
-    await remember(database, "s", "Never mention pineapples.", "Call me Bo. Call me Jo.")
-    lines = await database.read(lambda tx: profile.lines(tx, MINE), ME)
-    assert [one.text for one in lines["instructions"]] == ["Never mention pineapples"]
-    assert [one.text for one in lines["preferences.avoid"]] == ["pineapples"]
-    assert [one.text for one in lines["name"]] == ["Jo"]
-
-    def again(tx: Tx) -> dict[str, tuple[profile.Line, ...]]:
-        said = episodes.episodes_of(tx, MINE, "s")
-        heard = [e for one in said for e in profile.heard(one, one.said_at or 0, True)]
-        derived.add(tx, MINE, [one for one in heard if one.value != "Bo"], NOW)
-        derived.keep_extraction(tx, MINE, "s", 0, 2, "", NOW)
-        return profile.lines(tx, MINE)
-
-    assert await database.write(again, ME) == lines, "and is the same line afterwards"
-    (line,) = lines["name"]
-    await database.write(lambda tx: derived.drop_extractions(tx, MINE, "s"), ME)
-    await database.write(lambda tx: derived.remove(tx, MINE, [line.id], NOW), ME)
-    await database.write(lambda tx: take_back(tx, MINE, line.id, NOW), ME)
-    assert "name" not in await database.read(lambda tx: profile.lines(tx, MINE), ME)

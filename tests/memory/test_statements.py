@@ -120,6 +120,7 @@ async def test_only_the_loop_that_is_named_is_closed(desk: Desk) -> None:
                 "closed": [{"n": 0, "quote": "I moved to Porto", "known": 7, "status": "done"}],
             },
         ),
+        ("My dog is Jonas.", fact("My dog is Jo", "Has a dog, Jo.")),
         (
             "Call me Jo.",
             {
@@ -130,7 +131,7 @@ async def test_only_the_loop_that_is_named_is_closed(desk: Desk) -> None:
             },
         ),
     ],
-    ids=["no such quote", "no such number", "no such line", "no such name"],
+    ids=["no such quote", "no such number", "no such line", "half a word", "no such name"],
 )
 async def test_what_cannot_be_verified_is_dropped(
     desk: Desk, said: str, note: dict[str, Any]

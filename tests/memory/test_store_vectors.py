@@ -9,11 +9,11 @@ from operator import mul
 from pathlib import Path
 
 import pytest
-from polyvox.memory.tables.facts import Fact
 from tests.memory.house import HERE, ME, START, THERE, YOU, talk, tell
 
-from polyvox.memory.tables import claims, episodes, facts, shelves, vectors
+from polyvox.memory.tables import claims, episodes, shelves, statements, vectors
 from polyvox.memory.tables.shelves import SHARED, Shelf
+from polyvox.memory.tables.statements import Statement
 from polyvox.memory.tables.vectors import LAST, Scale, Vector, Waiting
 from polyvox.memory.values import Claim, Partition
 from polyvox.store.database import Database, Tx
@@ -53,7 +53,7 @@ def embed(tx: Tx, chance: random.Random, partition: Partition = HERE) -> dict[in
 
 
 def fact(tx: Tx, name: str, text: str, advisor: str | None = None) -> None:
-    facts.add(tx, HERE, [Fact(name, f"l{name}", "me", "x", text, 1, advisor_id=advisor)])
+    statements.add(tx, HERE, [Statement(name, "fact", "me", "x", text, 1, advisor_id=advisor)])
     claims.put(tx, HERE, [Claim("fact", name, 1, ("word",), advisor)])
 
 

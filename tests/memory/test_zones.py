@@ -9,15 +9,16 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from polyvox.memory.tables.loops import Sighting
 from tests.memory.desk import EMPTY, ME, PART, Desk, open_desk
 
-from polyvox.memory import facts, loops, session_start
+from polyvox.memory import loops, session_start
 from polyvox.memory.recall import PERSON
 from polyvox.memory.remembering import Lookup, OwnMemory
+from polyvox.memory.tables import statements
+from polyvox.memory.tables.statements import Plan, Statement
 from polyvox.memory.times import date_of, midnight, times_in
-from polyvox.memory.values import Episode, Message
-from polyvox.store.database import Database
+from polyvox.memory.values import Message
+from polyvox.store.database import Database, Tx
 
 THERE = "America/Los_Angeles"
 ZONE = ZoneInfo(THERE)
@@ -30,15 +31,14 @@ def there(text: str) -> int:
 MONDAY = there("2025-10-06T18:00")  # Tuesday, 01:00 in UTC
 
 
-@pytest.fixture(params=["", "lab:notes"], ids=["by rules", "by a model"])
-async def desk(
-    database: Database, tmp_path: Path, request: pytest.FixtureRequest
-) -> AsyncIterator[Desk]:
-    async with open_desk(database, tmp_path, model=request.param) as desk:
+@pytest.fixture
+async def desk(database: Database, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with open_desk(database, tmp_path) as desk:
         desk.held.settings = desk.held.settings.model_copy(update={"timezone": THERE})
         desk.clock.now = MONDAY + 60_000_000
-        row = {"n": 0, "quote": "I'll call the bank today", "text": "Call the bank today"}
-        fact = {"n": 0, "quote": "call the bank today", "text": "Calls.", "subject": "user"}
+        day = "2025-10-06"
+        row = {"n": 0, "quote": "I'll call the bank today", "text": "Call the bank", "due": day}
+        fact = {"n": 0, "quote": "call the bank today", "text": "Calls.", "about": day}
         desk.always({**EMPTY, "loops": [row], "facts": [fact], "summary": "They talked."})
         yield desk
 
@@ -47,30 +47,21 @@ async def say(desk: Desk, session: str, text: str, at: int) -> None:
     await desk.memory.ingest(ME, PART, session, None, at, at, [Message("user", text, at)])
 
 
-async def test_what_is_due_today_is_due_that_day(
-    desk: Desk,
-) -> None:
+async def test_what_is_due_today_is_due_that_day(desk: Desk) -> None:
     await say(desk, "s", "I'll call the bank today.", MONDAY)
-
-    async def open_now() -> list[tuple[str, date | None]]:
-        now = desk.clock()
-        known = (
-            await desk.database.read(lambda tx: session_start.read(tx, PART, now, ZONE), ME)
-        ).known
-        return [(one.text, one.due) for one in known.loops]
-
-    assert await open_now() == [], "nobody guesses"
     await desk.work()
-    assert await open_now() == [("Call the bank today", date(2025, 10, 6))]
+    now = desk.clock()
+    known = (await desk.database.read(lambda tx: session_start.read(tx, PART, now, ZONE), ME)).known
+    due = [("Call the bank", date(2025, 10, 6))]
+    assert [(one.text, one.due) for one in known.loops] == due
     (loop,) = await desk.memory.loops(ME, PART)
     assert (loop.due, loop.horizon) == ("2025-10-06", "today")
-    for request in desk.provider.log[:1]:
-        shown = json.loads(request.json()["messages"][1]["content"])
-        assert shown["said"] == "2025-10-06", "the model is told the person's day"
-    for known in await desk.memory.facts(ME, PART):
-        fact = known.fact
-        assert fact.about_from == there("2025-10-06")
-        assert (fact.about_to, fact.about_precision) == (there("2025-10-07"), "day")
+    shown = json.loads(desk.provider.log[0].json()["messages"][1]["content"])
+    assert shown["said"] == "2025-10-06", "the model is told the person's day"
+    (one,) = await desk.memory.facts(ME, PART)
+    fact = one.statement
+    assert fact.about_from == there("2025-10-06")
+    assert (fact.about_to, fact.about_precision) == (there("2025-10-07"), "day")
 
 
 async def test_a_question_means_the_persons_yesterday(desk: Desk) -> None:
@@ -96,11 +87,6 @@ async def test_what_is_changed_by_hand_has_the_persons_days(desk: Desk) -> None:
     (loop,) = await desk.memory.loops(ME, PART)
     later = await desk.memory.change_loop(ME, PART, loop.id, due=date(2025, 10, 8))
     assert later.horizon == "this_week", "two days from Monday, though one from Tuesday"
-    for known in await desk.memory.facts(ME, PART):
-        by_hand = await desk.memory.change_fact(
-            ME, PART, known.statement.id, text="Calls tomorrow."
-        )
-        assert by_hand.fact.about_from == there("2025-10-07")
 
 
 def test_a_day_begins_and_ends_where_the_person_is() -> None:
@@ -109,29 +95,23 @@ def test_a_day_begins_and_ends_where_the_person_is() -> None:
     changed = there("2025-11-02T12:00")  # this day has 25 hours
     (span,) = times_in("today", changed, ZONE).spans
     assert span.end - span.start == 25 * 3_600_000_000
-    for words in ("today", "tonight", "this evening"):
-        found = facts.about(words, changed, ZONE)
-        assert found is not None
-        assert (found[0], found[1]) == (span, "day")
     assert date_of(midnight(date(2025, 11, 2), ZONE), ZONE) == date(2025, 11, 2)
     assert date_of(MONDAY) == date(2025, 10, 7), "without a zone it is UTC"
 
 
-def test_what_is_due_sooner_there_comes_first() -> None:
-    def seen(text: str, index: int) -> Sighting:
-        episode = Episode("s", index, "user", None, text, MONDAY)
-        (one,), _ = loops.found_in(episode, MONDAY, True, ZONE)
-        return one
+async def test_what_is_due_sooner_there_comes_first(database: Database) -> None:
+    """Late on Monday, what is due on Tuesday: for UTC that is today, and weighs more."""
 
-    late = seen("I'll call the bank on Wednesday.", index=0)
-    soon = seen("I'll pay the rent tomorrow.", index=1)
-    assert (late.due, soon.due) == ("2025-10-08", "2025-10-07")
-    ranked = [one.due for one in loops.view([late, soon], [], MONDAY, zone=ZONE)]
-    assert ranked == ["2025-10-07", "2025-10-08"]
+    def ranked(tx: Tx) -> list[str | None]:
+        days = ("2025-10-08", "2025-10-07")
+        due = [Statement(day, "loop", "user", "", day, MONDAY, plan=Plan(due=day)) for day in days]
+        statements.add(tx, PART, due)
+        return [one.due for one in loops.listed(tx, PART, MONDAY, zone=ZONE)]
+
+    assert await database.write(ranked, ME) == ["2025-10-07", "2025-10-08"]
     assert date_of(MONDAY, UTC) != date_of(MONDAY, ZONE)
 
 
-@pytest.mark.parametrize("desk", ["lab:notes"], indirect=True)
 async def test_a_model_is_shown_the_persons_days(desk: Desk) -> None:
     await say(desk, "s", "I'll call the bank today.", MONDAY)
 

@@ -10,7 +10,7 @@ that it was done. A message that was forgotten while a model was reading it leav
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, tzinfo
@@ -50,6 +50,8 @@ EXTRACT, SUMMARISE, DAILY, EMBED = "extract", "summarise", "daily", "embed"
 JUDGE = "judge"
 REFUSALS = ("400", "409", "413", "422")
 """What a memory service answers when sending the same again would not help."""
+BEFORE = 8
+"""So many messages before the first are read with it: the answers that it may reply to."""
 READ = 2 * extract.BATCH_MESSAGES
 """So many messages of a session are read at a time, answers included."""
 MOST_A_DAY = 5_000
@@ -83,11 +85,11 @@ def said_in(
     is left out."""
     numbers = episodes.session_numbers(tx, partition, (session_id,))
     views = [View(one << SESSION_BITS, ((one + 1) << SESSION_BITS) - 1) for one in numbers]
-    only, params = "AND e.message_index >= ?", [first]
+    only, params = "AND e.message_index >= ?", [first - BEFORE]
     if before is not None:
-        only, params = f"{only} AND e.message_index < ?", [first, before]
+        only, params = f"{only} AND e.message_index < ?", [*params, before]
     rows = in_views(tx, partition, views, EPISODE, only, params)
-    return _said([stored_of(row) for row in rows])
+    return [one for one in _said(map(stored_of, rows)) if one.episode.index >= first]
 
 
 def next_batch(tx: Tx, partition: Partition, session_id: str) -> Batch | None:
@@ -113,7 +115,7 @@ def said_on(tx: Tx, partition: Partition, day: date, zone: tzinfo | None) -> lis
     return _said(episodes.said_between(tx, partition, first, after, MOST_A_DAY))
 
 
-def _said(stored: Sequence[Stored]) -> list[Said]:
+def _said(stored: Iterable[Stored]) -> list[Said]:
     """The person's messages, each with the answers right before it."""
     found: list[Said] = []
     answers: list[str] = []
@@ -121,9 +123,11 @@ def _said(stored: Sequence[Stored]) -> list[Said]:
     for one in sorted(stored, key=lambda one: one.doc):
         if one.episode.session_id != session:
             session, answers = one.episode.session_id, []
+        if one.episode.excluded:
+            continue
         if one.episode.role != "user":
             answers.append(one.episode.text)
-        elif not one.episode.excluded:
+        else:
             found.append(Said(one.episode, one.at, one.cloud, tuple(answers)))
             answers = []
     return found
@@ -149,7 +153,9 @@ def known_near(
         found[loop.last.id] = loop.last
     who = rows.every(tx, partition, ["profile", "instruction"])
     held = view(who, rows.links(tx, partition, ["profile", "instruction"]))
-    found |= {name: one.statement for name, one in held.items() if one.current}
+    out = episodes.kept_out(tx, partition)
+    known = (one.statement for one in held.values() if one.current)
+    found |= {one.id: one for one in known if one.place not in out}
     newest = islice(facts.newest(tx, partition, now), NEWEST)
     found |= {one.statement.id: one.statement for one in newest}
     near = [

@@ -159,15 +159,24 @@ def verified(
     return found
 
 
-def quoted(text: str, quote: str) -> str | None:
-    """The very words of a text that a quote means: it may differ in spaces, case and the shape of
-    its marks, in nothing else. None: they do not occur, or say nothing."""
+def span_of(text: str, quote: str) -> tuple[int, int] | None:
+    """Where the very words of a text stand that a quote means: it may differ in spaces, case and
+    the shape of its marks, in nothing else. None: they do not occur as whole words, or say nothing.
+    """
     wanted = quote.translate(_FOLDED).strip(" \t\n\"'.…")
     if sum(letter.isalnum() for letter in wanted) < 2:
         return None
     pattern = r"\s+".join(re.escape(word) for word in wanted.split())
-    match = re.search(pattern, text.translate(_FOLDED), re.IGNORECASE)
-    return None if match is None else text[match.start() : match.end()]
+    for match in re.finditer(pattern, text.translate(_FOLDED), re.IGNORECASE):
+        start, end = match.span()
+        if not (_inside(text[max(0, start - 1) : start + 1]) or _inside(text[end - 1 : end + 1])):
+            return start, end
+    return None
+
+
+def _inside(pair: str) -> bool:
+    """True if two letters stand inside one word. Scripts without capitals may set no spaces."""
+    return len(pair) == 2 and all(letter.upper() != letter.lower() for letter in pair)
 
 
 def _shown(row: Table, said: Sequence[Said]) -> tuple[Said, str] | None:
@@ -176,9 +185,9 @@ def _shown(row: Table, said: Sequence[Said]) -> tuple[Said, str] | None:
     if not isinstance(quote, str):
         return None
     for one in sorted(said, key=lambda one: one.episode.index != row.get("n")):
-        words = quoted(one.episode.text, quote)
-        if words is not None:
-            return one, words
+        span = span_of(one.episode.text, quote)
+        if span is not None:
+            return one, one.episode.text[slice(*span)]
     return None
 
 
@@ -212,8 +221,10 @@ def _statement(
     if not text or not _numbers_known(text, one.episode.text + " " + dates):
         return None
     place = one.episode.session_id, one.episode.index
+    made = content_hash(_json({"id": [kind, *place, subject, attribute, plain(text)]}))
+    start, _ = span_of(one.episode.text, quote) or (0, 0)
     return Statement(
-        content_hash(_json({"id": [kind, *place, subject, attribute, plain(text)]})),
+        f"{start:05}-{made}",  # what a message says last comes last
         kind,
         subject,
         "" if kind == "loop" else attribute,

@@ -16,7 +16,7 @@ from polyvox.memory.tables import claims
 from polyvox.memory.tables import statements as rows
 from polyvox.memory.tables.statements import Link, Statement, plain
 from polyvox.memory.values import Claim, Item, Partition
-from polyvox.memory.view import Held, view
+from polyvox.memory.view import Held, order, view
 from polyvox.memory.words import words_of
 from polyvox.store.database import Tx
 
@@ -120,7 +120,7 @@ def find(tx: Tx, partition: Partition, fact_id: str) -> tuple[Held, list[Held]]:
     """One fact, and everything else that was ever said of the same, oldest first."""
     every = held(tx, partition, [rows.get(tx, partition, fact_id)])
     others = (one for name, one in every.items() if name != fact_id)
-    history = sorted(others, key=lambda one: (one.statement.said_at, one.statement.id))
+    history = sorted(others, key=lambda one: order(one.statement))
     return every[fact_id], history
 
 

@@ -178,7 +178,7 @@ def horizon_of(due: date | None, said_on: date) -> Horizon:
     if due is None:
         return "ongoing"
     days = (due - said_on).days
-    return "today" if days <= 0 else "this_week" if days <= 7 else "ongoing"
+    return "today" if days <= 1 else "this_week" if days <= 7 else "ongoing"
 
 
 def _loop(chain: Sequence[Held], now: int) -> Loop:

@@ -133,15 +133,15 @@ def add(tx: Tx, partition: Partition, place: str, item: str, text: str, now: int
         raise Invalid(
             f"The profile has no {place[:60]!r}.", f"It has {', '.join(PLACES)}.", param="place"
         )
-    text, item = _storable(place, text).strip(), _item(place, item, text)
-    profile = read(tx, partition)
-    there = profile.all(place)
-    if any(one.item == item and plain(one.text) == plain(text) for one in there):
+    text, item = _filled(place, text), _item(place, item, text)
+    there = read(tx, partition).all(place)
+    old = next((one for one in there if one.item == item), None)
+    if old is not None and plain(old.text) == plain(text):
         raise Conflict("This is in the profile already.", "Reword it, or leave it.")
-    if len(there) >= MOST_ITEMS:
+    if old is None and len(there) >= MOST_ITEMS:
         raise Invalid(f"{place} holds at most {MOST_ITEMS} lines.", "Take one back first.")
-    at = _moment(profile, now)
-    rows.add(tx, partition, [_manual(place, item, text, at)], (), now)
+    at, cloud = _moment(tx, partition, now), old is None or old.cloud
+    rows.add(tx, partition, [_manual(place, item, text, at, cloud=cloud)], (), now)
     return read(tx, partition)
 
 
@@ -149,10 +149,10 @@ def change(tx: Tx, partition: Partition, line_id: str, text: str, now: int) -> P
     """Put a line in other words; what must not go to a cloud model stays so."""
     profile = read(tx, partition)
     old = _find(profile, line_id)
-    if text.strip() == old.text:
+    text = _filled(old.place, text)
+    if text == old.text:
         return profile
-    at = _moment(profile, now)
-    text = _storable(old.place, text).strip()
+    at = _moment(tx, partition, now)
     item = _item(old.place, old.item, text)
     new = _manual(old.place, item, text, at, cloud=old.cloud)
     rows.add(tx, partition, [new], [by_hand("supersedes", old.id, at, new.id)], now)
@@ -161,9 +161,8 @@ def change(tx: Tx, partition: Partition, line_id: str, text: str, now: int) -> P
 
 def take_back(tx: Tx, partition: Partition, line_id: str, now: int) -> Profile:
     """End a line. The words it was taken from stay."""
-    profile = read(tx, partition)
-    old = _find(profile, line_id)
-    rows.add(tx, partition, (), [by_hand("ended", old.id, _moment(profile, now))], now)
+    old = _find(read(tx, partition), line_id)
+    rows.add(tx, partition, (), [by_hand("ended", old.id, _moment(tx, partition, now))], now)
     rows.changed(tx, partition, now)
     return read(tx, partition)
 
@@ -171,7 +170,7 @@ def take_back(tx: Tx, partition: Partition, line_id: str, now: int) -> Profile:
 def patch(tx: Tx, partition: Partition, changes: Mapping[str, Any], now: int) -> Profile:
     """Change the profile by hand: a list replaces the list, a null takes back."""
     profile = read(tx, partition)
-    at = _moment(profile, now)
+    at = _moment(tx, partition, now)
     made: list[Statement] = []
     links: list[Link] = []
     for place, items in _wanted(changes).items():
@@ -204,9 +203,12 @@ def _find(profile: Profile, line_id: str) -> Line:
     )
 
 
-def _moment(profile: Profile, now: int) -> int:
-    """Later than everything in the profile: a change by hand holds."""
-    return max([now, *(one.said_at + 1 for some in profile.lines.values() for one in some)])
+def _moment(tx: Tx, partition: Partition, now: int) -> int:
+    """Later than everything that was ever in the profile: a change by hand holds."""
+    said = rows.every(tx, partition, ["profile", "instruction"])
+    links = rows.links_about(tx, partition, {one.id for one in said})
+    times = [one.said_at for one in said] + [link.said_at for link in links]
+    return max([now, *(time + 1 for time in times)])
 
 
 def _manual(place: str, item: str, text: str, at: int, *, cloud: bool = True) -> Statement:
@@ -316,6 +318,12 @@ def _text(place: str, value: object) -> str | None:
     if not isinstance(value, str):
         raise Invalid(f"{place} must be a text.", "Send a text.", param=place)
     return _storable(place, value).strip() or None
+
+
+def _filled(place: str, text: str) -> str:
+    if not (text := _storable(place, text).strip()):
+        raise Invalid("A line of the profile needs words.", "Write some.", param="text")
+    return text
 
 
 def _storable(place: str, text: str) -> str:

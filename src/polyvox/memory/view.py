@@ -60,8 +60,11 @@ def view(
     for link in said:
         if link.kind == "reopens":
             reopened[link.target_id] = max(link.said_at, reopened.get(link.target_id, 0))
+    slots: dict[str, list[Statement]] = defaultdict(list)
+    for each in known.values():
+        slots[slot_of(each)].append(each)
     ends: dict[str, list[Held]] = defaultdict(list)
-    for old, new in [*_by_slot(known.values()), *_by_link(said, known)]:
+    for old, new in [*_by_slot(slots.values()), *_by_link(said, known)]:
         if new.said_at > reopened.get(old.id, -1):
             ends[old.id].append(Held(old, max(new.said_at, old.said_at), "superseded", new.id))
     for link in said:
@@ -69,6 +72,11 @@ def view(
         counts = link.said_at >= old.said_at and link.said_at > reopened.get(old.id, -1)
         if link.kind in ("done", "dropped", "ended") and counts:
             ends[old.id].append(Held(old, link.said_at, link.kind, link.id))
+            if link.session_id is None:  # what a person took back is not inferred again
+                for new in slots[slot_of(old)]:
+                    late = new.said_at > link.said_at > reopened.get(new.id, -1)
+                    if new.source == "inferred" and late:
+                        ends[new.id].append(Held(new, new.said_at, link.kind, link.id))
     held = {
         one.id: min(
             ends[one.id], key=lambda end: (end.valid_to or 0, end.by or ""), default=Held(one)
@@ -85,14 +93,11 @@ def view(
     }
 
 
-def _by_slot(statements: Iterable[Statement]) -> list[tuple[Statement, Statement]]:
+def _by_slot(slots: Iterable[list[Statement]]) -> list[tuple[Statement, Statement]]:
     """Pairs (older, newer) of the same slot."""
-    slots: dict[str, list[Statement]] = defaultdict(list)
-    for one in statements:
-        slots[slot_of(one)].append(one)
     pairs = []
-    for slot in slots.values():
-        line = sorted(slot, key=_order)
+    for slot in slots:
+        line = sorted(slot, key=order)
         for place, old in enumerate(line):
             sure = old.source != "inferred"
             before = [one for one in line[:place] if one.source != "inferred"]
@@ -111,7 +116,7 @@ def _by_link(
     pairs = []
     for link in links:
         if link.kind in ("supersedes", "repeats") and link.by_id is not None:
-            first, second = sorted((known[link.target_id], known[link.by_id]), key=_order)
+            first, second = sorted((known[link.target_id], known[link.by_id]), key=order)
             if second.source != "inferred" or first.source == "inferred":
                 pairs.append((first, second))
             else:
@@ -119,7 +124,7 @@ def _by_link(
     return pairs
 
 
-def _order(one: Statement) -> tuple[int, int, str, int, str]:
+def order(one: Statement) -> tuple[int, int, str, int, str]:
     """By when it was said; at the same moment the surer source wins, then what comes later."""
     place = one.place or ("", 0)
     return one.said_at, _RANK[one.source], *place, one.id
@@ -128,7 +133,7 @@ def _order(one: Statement) -> tuple[int, int, str, int, str]:
 def _evidence(one: Statement, replaced: Sequence[Statement]) -> tuple[Evidence, ...]:
     """Where a statement was said, and where it was said before in the same words."""
     same = [old for old in replaced if plain(old.text) == plain(one.text)]
-    return tuple(each for old in (*sorted(same, key=_order), one) for each in _said(old))
+    return tuple(each for old in (*sorted(same, key=order), one) for each in _said(old))
 
 
 def _said(one: Statement) -> tuple[Evidence, ...]:
@@ -150,7 +155,7 @@ def chains(held: Sequence[Held]) -> list[list[Held]]:
         if one.over == "superseded" and one.by is not None and one.by in by_id
     }
     chain_of: dict[str, list[Held]] = defaultdict(list)
-    for one in sorted(held, key=lambda each: _order(each.statement)):
+    for one in sorted(held, key=lambda each: order(each.statement)):
         last, seen = one.statement.id, set[str]()
         while last in followers and last not in seen:
             seen.add(last)

@@ -62,9 +62,7 @@ def _forgotten(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
     found = []
     for name, data in touched(tx, gone):
         content: dict[str, Any] = msgspec.json.decode(data)
-        found.append(Found("context", name, excerpt(str(content.get("asked", "")))))
-        if dry:
-            continue
+        asked = str(content.get("asked", ""))
         for message in content.get("messages", ()):
             if gone.refs.intersection(message.get("refs", ())):
                 message["text"] = REDACTED
@@ -72,10 +70,15 @@ def _forgotten(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
                     content["asked"] = REDACTED
         for block in content.get("memory", ()):
             block["text"] = REDACTED
-        tx.run(
-            "UPDATE contexts SET data = ?, redacted = 1 WHERE user_id = ? AND hash = ?",
-            (msgspec.json.encode({**content, "redacted": True}).decode(), tx.user, name),
-        )
+        new = msgspec.json.encode({**content, "redacted": True}).decode()
+        if new == data:
+            continue
+        found.append(Found("context", name, excerpt(asked)))
+        if not dry:
+            tx.run(
+                "UPDATE contexts SET data = ?, redacted = 1 WHERE user_id = ? AND hash = ?",
+                (new, tx.user, name),
+            )
     return found
 
 

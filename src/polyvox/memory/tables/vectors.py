@@ -180,8 +180,8 @@ class _Find:
 
     def facts(self, span: tuple[int, int], most: int) -> list[Waiting]:
         rows = self.tx.all(
-            "SELECT c.number, c.advisor_id, c.cloud, f.text FROM claims c JOIN facts f"
-            " ON f.user_id = c.user_id AND f.part = c.part AND f.id = c.id"
+            "SELECT c.number, c.advisor_id, c.cloud, s.text FROM claims c JOIN statements s"
+            " ON s.user_id = c.user_id AND s.part = c.part AND s.id = c.id"
             " WHERE c.user_id = ? AND c.part = ? AND c.kind = ? AND c.number BETWEEN ? AND ?"
             f"{' AND c.cloud = 1' if self.cloud else ''} AND NOT EXISTS (SELECT 1 FROM vectors v"
             " WHERE v.user_id = c.user_id AND v.doc = -c.number AND v.model = ?)"
