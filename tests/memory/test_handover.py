@@ -73,7 +73,7 @@ def test_the_template_names_day_part_gap_count_and_what_was_said_last() -> None:
     assert text == (
         "It is Tuesday evening. The last talk ended 3 hours ago; 2 earlier talks today."
         " Last said: “Marta and I painted 3 planks of the boat shed green”."
-        " Still open: “Call the harbour office”."
+        " Open: “Call the harbour office”."
     )
     assert cited == (BOAT, OPEN)
     first, nothing = template(Sources(Moment(TUESDAY, None, 0, 0)))

@@ -116,7 +116,7 @@ def template(sources: Sources) -> tuple[str, tuple[Thread, ...]]:
         cited += [one for one in sources.loops if one.open][:1]
     told: list[Thread] = []
     for one in cited:
-        lead = "Last said:" if one.open is None else "Still open:"
+        lead = "Last said:" if one.open is None else "Open:"
         room = cap - len(f"{text} {lead}".split())
         if quoted := quote(one.text, min(room, 24), timeless=True):
             text = ended(f"{text} {lead} {quoted}")
