@@ -164,8 +164,10 @@ FAITHFUL: list[tuple[str, tuple[str, ...]]] = [
         ("The landlord wants to tell me by Friday whether I can keep the flat.",),
     ),
     (
-        "Tuesday evening, three hours since the last talk, two earlier talks today. Before that"
-        " they were worried about an exam in Lisbon.",
+        (
+            "Tuesday evening, three hours since the last talk, two earlier talks today. Before"
+            " that they were worried about an exam in Lisbon."
+        ),
         ("My exam in Lisbon is next week and I can't sleep.",),
     ),
     (
@@ -201,8 +203,10 @@ FAITHFUL: list[tuple[str, tuple[str, ...]]] = [
         ("Perhaps the move to Ghent comes first, nothing is decided.",),
     ),
     (
-        "Es ist Tuesday evening. Die Prüfung in Graz und die Mutter waren das Thema: „ich habe"
-        " Angst vor der Prüfung“.",
+        (
+            "Es ist Tuesday evening. Die Prüfung in Graz und die Mutter waren das Thema: „ich"
+            " habe Angst vor der Prüfung“."
+        ),
         ("Meine Mutter kommt zur Prüfung nach Graz, ich habe Angst vor der Prüfung. Das Thema.",),
     ),
     (

@@ -27,7 +27,6 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import MemoryService, Services
 from polyvox.memory.remote import LATE
 from polyvox.memory.running import Heard, heard_of, unread_of
-from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.tell import AdvisorView, Runtime, Told, Trace, TurnView, with_drafts
@@ -103,9 +102,16 @@ async def _recollect(
     steps = {"brief_ms": 0.0, "recall_ms": 0.0}
 
     async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
-        talk = Talk(turn.conversation_id)
+        ids = [one.advisor.id for one in view.advisors]
         told = await starting.begun(
-            resources, memory, scope, view.session, now, kept, talk, cloud=cloud
+            resources,
+            memory,
+            scope,
+            view.session,
+            now,
+            kept,
+            cloud=cloud,
+            advisor_id=ids[0] if len(ids) == 1 else None,
         )
         steps["brief_ms"] = _ms(time.perf_counter() - began)
         return told

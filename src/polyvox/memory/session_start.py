@@ -43,8 +43,9 @@ from polyvox.memory.transcript import transcript_of
 from polyvox.memory.values import Message, Partition
 from polyvox.models.base import Model
 from polyvox.resources import Resources
-from polyvox.store import sessions, usage
+from polyvox.store import conversations, sessions, usage
 from polyvox.store.database import Tx
+from polyvox.store.turns import TURNS
 from polyvox.store.usage import check_caps
 from polyvox.values import REDACTED, Scope
 
@@ -444,17 +445,18 @@ def read(
     zone: tzinfo | None,
     session_id: str | None = None,
     *,
-    talk: Talk | None = None,
     cloud: bool = True,
     whole: bool = True,
+    replies: bool = True,
 ) -> Found:
-    """Read what is known as a session starts. `cloud`: it may be shown to a cloud model. Without
-    `whole`, as much as a startbrief needs: no facts and no summaries."""
+    """Read what is known as a session starts (or, by its id, a conversation's next one). `cloud`:
+    it may be shown to a cloud model. Without `whole`, as much as a startbrief needs: no facts and
+    no summaries; without `replies`, nothing that an advisor said."""
     own = partition == Partition.own(tx.scope)
     stored = remembered.persons_words(tx, partition, now + 1, MESSAGES)
     spoken = {one.session_id: at for one, at, _ in stored[::-1]}
     past = _past(tx, partition, session_id, now, spoken)
-    talk = talk or (_talk_of(tx, session_id) if own and session_id else None)
+    talk = _talk_of(tx, session_id) if own and session_id else None
     continues = _continued(tx, talk, past, now) if own and talk else None
     blank = Known(now, zone, past, continues=continues)
     last = blank.last.session_id if blank.last else ""
@@ -470,7 +472,7 @@ def read(
     if continues and talk and last not in hard:
         if last not in spoken:
             said += _unread(tx, partition, last, now)
-        if talk.advisor_id and any(one.session_id == last for one in said):
+        if replies and talk.advisor_id and any(one.session_id == last for one in said):
             reply = _reply(tx, last, talk.advisor_id)
     every = [
         one
@@ -592,10 +594,20 @@ def _past(
 
 
 def _talk_of(tx: Tx, session_id: str) -> Talk | None:
+    found = conversations.find(tx, session_id)
+    if found is not None:
+        return Talk(found.id, _only(found.advisors or ()))
     try:
-        return Talk(sessions.get(tx, session_id).conversation_id)
+        conversation_id = sessions.get(tx, session_id).conversation_id
     except NotFound:
         return None
+    turns = TURNS.all(tx, "AND session_id = ?", session_id)
+    return Talk(conversation_id, _only(one for turn in turns for one in turn.asked))
+
+
+def _only(ids: Iterable[str]) -> str | None:
+    every = set(ids)
+    return every.pop() if len(every) == 1 else None
 
 
 def _continued(tx: Tx, talk: Talk, past: Sequence[Past], now: int) -> Past | None:

@@ -136,7 +136,8 @@ async def _past(
     it is for a whole brief."""
     zone = zone_of(timezone or app.settings.timezone)
     time = app.clock() if now is None else _micros(now, zone)
-    return partial(session_start.read, partition=partition, now=time, zone=zone, session_id=session)
+    about = {"partition": partition, "now": time, "zone": zone, "session_id": session}
+    return partial(session_start.read, **about, replies=False)
 
 
 Past = Annotated[Callable[..., session_start.Found], Depends(_past)]
