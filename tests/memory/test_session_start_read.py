@@ -10,8 +10,9 @@ from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, 
 
 from polyvox.memory import facts, loops, session_start
 from polyvox.memory import statements as profile
+from polyvox.memory.brief import brief
 from polyvox.memory.lines import take_back
-from polyvox.memory.session_start import Known, brief
+from polyvox.memory.session_start import Known
 from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables import loops as loop_rows
 from polyvox.memory.tables.derived import Daily as StoredDaily

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
+from polyvox.memory.brief import as_handover, brief
 from polyvox.memory.packets import Brief, Daily, StartBrief
-from polyvox.memory.session_start import Known, OpenLoop, Said, as_handover, brief, startbrief
+from polyvox.memory.session_start import Known, OpenLoop, Said, startbrief
 from polyvox.memory.times import MINUTE, Past, depth_of, moment_of, part_of_day, zone_of
 from polyvox.memory.values import Partition
 from polyvox.values import Scope

@@ -96,23 +96,13 @@ async def _recollect(
 ) -> Told:
     """`look`: whether anything is looked up."""
     began = time.perf_counter()
-    scope, turn, kept, number = view.scope, view.turn, seen.kept, seen.number
+    turn, kept, number = view.turn, seen.kept, seen.number
     now = turn.said_at if turn.said_at is not None else resources.clock()
     cloud = any(starting.is_cloud(resources, one.facts.id) for one in view.advisors)
     steps = {"brief_ms": 0.0, "recall_ms": 0.0}
 
     async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
-        ids = [one.advisor.id for one in view.advisors]
-        told = await starting.begun(
-            resources,
-            memory,
-            scope,
-            view.session,
-            now,
-            kept,
-            cloud=cloud,
-            advisor_id=ids[0] if len(ids) == 1 else None,
-        )
+        told = await starting.begun(resources, memory, view, now, kept, cloud=cloud)
         steps["brief_ms"] = _ms(time.perf_counter() - began)
         return told
 

@@ -23,6 +23,7 @@ from polyvox.memory.remembering import MemoryService, Start, standing_in
 from polyvox.memory.remote import Degrade
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
+from polyvox.memory.tell import TurnView
 from polyvox.memory.veto import LINES, NO_VETO, Veto
 from polyvox.resources import Resources
 from polyvox.store.database import Tx
@@ -193,19 +194,17 @@ async def opened(
 async def begun(
     resources: Resources,
     memory: MemoryService,
-    scope: Scope,
-    session_id: str,
+    view: TurnView,
     now: int,
     kept: Kept | None,
     *,
     cloud: bool,
-    advisor_id: str | None = None,
 ) -> tuple[Opened, tuple[tuple[str, ...], str]]:
     """What a session started with, and what is standing now (or why that is not known), together
     within one budget."""
-    asked = opened(
-        resources, memory, scope, session_id, now, kept, cloud=cloud, advisor_id=advisor_id
-    )
+    scope, ids = view.scope, [one.advisor.id for one in view.advisors]
+    alone = ids[0] if len(ids) == 1 else None
+    asked = opened(resources, memory, scope, view.session, now, kept, cloud=cloud, advisor_id=alone)
     if not memory.starts_whole:
         return await asyncio.gather(asked, _standing(resources, memory, scope, cloud=cloud))
     told = await asked

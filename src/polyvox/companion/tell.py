@@ -319,17 +319,7 @@ async def _start(
 ) -> Begun:
     since = time.perf_counter()
     now = _now(resources, view.turn)
-    ids = [one.advisor.id for one in view.advisors]
-    found = await starting.begun(
-        resources,
-        memory,
-        view.scope,
-        view.session,
-        now,
-        kept,
-        cloud=cloud,
-        advisor_id=ids[0] if len(ids) == 1 else None,
-    )
+    found = await starting.begun(resources, memory, view, now, kept, cloud=cloud)
     if found[0].how != "cached":
         clock.mark("brief", since)
     return found

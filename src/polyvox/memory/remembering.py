@@ -18,6 +18,8 @@ from polyvox.errors import StoreError
 from polyvox.memory import facts, statements
 from polyvox.memory import session_start as briefs
 from polyvox.memory import veto as vetoing
+from polyvox.memory.brief import BriefWriter
+from polyvox.memory.brief import as_handover as told_plainly
 from polyvox.memory.embeddings import WORDS_ALONE, Embeddings, Sense
 from polyvox.memory.loops import Loop
 from polyvox.memory.packets import (
@@ -32,7 +34,7 @@ from polyvox.memory.packets import (
 )
 from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, entities_in, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
-from polyvox.memory.session_start import BriefWriter, Known, startbrief
+from polyvox.memory.session_start import Known, startbrief
 from polyvox.memory.statements import Line, Profile
 from polyvox.memory.tell import uses_memory
 from polyvox.memory.times import zone_of
@@ -373,7 +375,7 @@ def as_handover(start: Start) -> str:
     wrote it, or a service: it is told as it is, but it cannot pose as structure."""
     if start.startbrief is not None:
         return unstructured(start.startbrief.handover_text or "")
-    return briefs.as_handover(start.brief) if start.brief is not None else ""
+    return told_plainly(start.brief) if start.brief is not None else ""
 
 
 def _looked(
