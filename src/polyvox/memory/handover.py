@@ -66,7 +66,7 @@ def ended(text: str) -> str:
 
 CAPS: dict[Depth, int] = {"continuation": 35, "today": 80, "yesterday": 95, "multi_day": 120}
 """Most words of a handover."""
-REPLY = 6
+REPLY = 5
 """Words of the last reply that a continued conversation is told at least."""
 
 

@@ -348,7 +348,7 @@ def read(
         facts=_facts(tx, partition, now, session_id, cloud) if whole else (),
         focus=None if focus is None else focus.text,
         hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
-        summaries=_summaries(tx, partition, now, session_id, cloud, hard) if whole else (),
+        summaries=_summaries(tx, partition, now, cloud, {session_id, *hard}) if whole else (),
         yesterday=_yesterday(tx, partition, at(now, zone).date(), hard),
         reply=reply,
         hard=last in hard,
@@ -391,19 +391,11 @@ def _facts(
 
 
 def _summaries(
-    tx: Tx,
-    partition: Partition,
-    now: int,
-    session_id: str | None,
-    cloud: bool,
-    hard: Mapping[str, set[str]],
+    tx: Tx, partition: Partition, now: int, cloud: bool, without: set[str | None]
 ) -> tuple[str, ...]:
-    found = derived.list_summaries(tx, partition, "session", SUMMARIES + 1 + len(hard), now)
-    return tuple(
-        one.text
-        for one in found
-        if one.subject != session_id and one.subject not in hard and (one.cloud or not cloud)
-    )[:SUMMARIES]
+    found = derived.list_summaries(tx, partition, "session", SUMMARIES + len(without), now)
+    told = (one for one in found if one.subject not in without and (one.cloud or not cloud))
+    return tuple(one.text for one in told)[:SUMMARIES]
 
 
 def _yesterday(
