@@ -21,10 +21,10 @@ from polyvox.evaluation.optimise.run import Optimisations
 from polyvox.evaluation.run import Evaluations
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
+from polyvox.memory.brief import BriefWriter
 from polyvox.memory.remembering import Services, remote_memory
 from polyvox.memory.running import RunningSummaries
 from polyvox.memory.service import Memory
-from polyvox.memory.session_start import BriefWriter
 from polyvox.memory.tell import Telling
 from polyvox.models.registry import Models
 from polyvox.recipes import check_recipes, find_recipe, usable_recipe

@@ -54,7 +54,6 @@ class Told:
         cloud: bool,
         veto: Veto = NO_VETO,
         written: bool = True,
-        talk: Any = None,
     ) -> Start:
         assert written in (True, False)
         assert not veto.ids

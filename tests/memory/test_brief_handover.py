@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyvox.memory.brief import CHARS, WORDS, as_handover
 from polyvox.memory.packets import Brief
-from polyvox.memory.session_start import CHARS, WORDS, as_handover
 
 TOLD = Brief(
     time_gap_description="8 hours since last spoke",
@@ -35,7 +35,6 @@ def test_what_the_sheet_repeats_is_told_once() -> None:
         "gap: 8 hours since last spoke",
         "focus: “the move”",
         "fact: “They have a dog called R…”",
-        "open: finish the roof; the move.",
         "They live in Porto",
         "  ",
         "Rosa starts school in autumn.",

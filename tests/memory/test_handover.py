@@ -73,7 +73,7 @@ def test_the_template_names_day_part_gap_count_and_what_was_said_last() -> None:
     assert text == (
         "It is Tuesday evening. The last talk ended 3 hours ago; 2 earlier talks today."
         " Last said: “Marta and I painted 3 planks of the boat shed green”."
-        " Still open: “Call the harbour office”."
+        " Open: “Call the harbour office”."
     )
     assert cited == (BOAT, OPEN)
     first, nothing = template(Sources(Moment(TUESDAY, None, 0, 0)))
@@ -90,8 +90,8 @@ def test_a_conversation_that_goes_on_has_its_last_exchange() -> None:
     text, _ = template(Sources(moment, (BOAT,), (OPEN,), continues=True, reply=reply))
     assert text == (
         "It is Tuesday evening. The last talk ended 6 minutes ago; 1 earlier talk today. Last said:"
-        " “Marta and I painted 3 planks of the…” Reply ended: “…a lot of green. Which plank comes"
-        " next?”"
+        " “Marta and I painted 3 planks of the boat shed green”. Reply ended: “…green. Which plank"
+        " comes next?”"
     )
     short, _ = template(Sources(moment, (BOAT,), (), continues=True, reply="I see."))
     assert "boat shed green”. Reply ended: “I see.”" in short

@@ -12,7 +12,8 @@ from tests.memory.house import Counted
 from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, of
 
 from polyvox.memory import loops, profile, session_start
-from polyvox.memory.session_start import Known, brief
+from polyvox.memory.brief import brief
+from polyvox.memory.session_start import Known
 from polyvox.memory.tables import derived, episodes, statements
 from polyvox.memory.tables.derived import Daily as StoredDaily
 from polyvox.memory.tables.derived import Summary

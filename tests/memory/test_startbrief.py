@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
+from polyvox.memory.brief import as_handover, brief
 from polyvox.memory.packets import Brief, Daily, StartBrief
-from polyvox.memory.session_start import Known, OpenLoop, Said, as_handover, brief, startbrief
+from polyvox.memory.session_start import Known, OpenLoop, Said, startbrief
 from polyvox.memory.times import MINUTE, Past, depth_of, moment_of, part_of_day, zone_of
 from polyvox.memory.values import Partition
 from polyvox.values import Scope
@@ -324,3 +325,17 @@ async def test_nothing_older_than_the_last_talk_is_quoted() -> None:
     assert (told.handover_text or "").endswith("Last said: “hi”.")
     silent = replace(known(talk(MINUTE, "not ingested yet")), said=(before,))
     assert "“" not in str((await of(silent)).handover_text)
+
+
+async def test_what_needs_review_is_neither_told_first_nor_as_open() -> None:
+    old = OpenLoop(
+        "l0", "Sell the boat", "commitment", "ongoing", date(2026, 4, 1), status="needs_review"
+    )
+    told = await of(replace(known(talk(2 * DAY)), loops=(LOOPS[1], old)))
+    assert "Open: “Pay the mooring”" in str(told.handover_text)
+    alone = await of(replace(known(talk(2 * DAY)), loops=(old,)))
+    assert "boat shed" in str(alone.handover_text)
+    assert "Sell the boat" not in str(alone.handover_text)
+    assert alone.ops_context is not None
+    assert alone.ops_context.top_loops_today == ()
+    assert [one.text for one in alone.items] == ["Sell the boat"], "it can still be asked about"

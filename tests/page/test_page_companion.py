@@ -118,6 +118,11 @@ async def test_a_companion_is_met_heard_and_left(house: House, desk: Desk) -> No
         re.compile("^(this|last|to).*, less than a minute later$")
     )
     await expect(hairlines.last).to_have_attribute("href", f"/sessions/{second['id']}")
+    sees = page.locator(".sees")
+    await expect(sees, "only where something came before").to_have_count(1)
+    await expect(sees).to_have_text(
+        re.compile("^\\s*A new session began here. Flint sees what you say below, a short note on")
+    )
     assert said(heard(house)[1]) == ["At the door."], (
         "nothing of the earlier session is carried over"
     )

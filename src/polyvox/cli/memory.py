@@ -28,14 +28,14 @@ from polyvox.cli.words import when
 from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
 from polyvox.memory import session_start
+from polyvox.memory.brief import brief as make_brief
+from polyvox.memory.brief import written_brief
 from polyvox.memory.daily import bounds
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import LIVE
 from polyvox.memory.packets import Brief, Recalled, StartBrief
 from polyvox.memory.query import Query, shape
 from polyvox.memory.remote import RemoteMemory
-from polyvox.memory.session_start import brief as make_brief
-from polyvox.memory.session_start import written_brief
 from polyvox.memory.shapes.contract import IngestBody, LoopOut, micros
 from polyvox.memory.shapes.own import FactOut, ForgetOut
 from polyvox.memory.shapes.profile import UserModelOut

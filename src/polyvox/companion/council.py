@@ -27,7 +27,6 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import MemoryService, Services
 from polyvox.memory.remote import LATE
 from polyvox.memory.running import Heard, heard_of, unread_of
-from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.tables.redaction import keep_told
@@ -98,16 +97,13 @@ async def _recollect(
 ) -> Told:
     """`look`: whether anything is looked up."""
     began = time.perf_counter()
-    scope, turn, kept, number = view.scope, view.turn, seen.kept, seen.number
+    turn, kept, number = view.turn, seen.kept, seen.number
     now = turn.said_at if turn.said_at is not None else resources.clock()
     cloud = any(starting.is_cloud(resources, one.facts.id) for one in view.advisors)
     steps = {"brief_ms": 0.0, "recall_ms": 0.0}
 
     async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
-        talk = Talk(turn.conversation_id)
-        told = await starting.begun(
-            resources, memory, scope, view.session, now, kept, talk, cloud=cloud
-        )
+        told = await starting.begun(resources, memory, view, now, kept, cloud=cloud)
         steps["brief_ms"] = _ms(time.perf_counter() - began)
         return told
 

@@ -21,9 +21,9 @@ from polyvox.errors import PolyvoxError
 from polyvox.memory.packets import ItemKind, StartItem, Stated
 from polyvox.memory.remembering import MemoryService, Start, standing_in
 from polyvox.memory.remote import Degrade
-from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
+from polyvox.memory.tell import TurnView
 from polyvox.memory.veto import LINES, NO_VETO, Veto
 from polyvox.resources import Resources
 from polyvox.store.database import Tx
@@ -68,9 +68,9 @@ class Packet(msgspec.Struct, frozen=True):
     tries: int = 1
     """Turns that have waited for it."""
 
-    def serves(self, talk: Talk, *, cloud: bool) -> bool:
+    def serves(self, advisor_id: str | None, *, cloud: bool) -> bool:
         """Whether it need not be asked for again."""
-        ours = self.advisor_id in (None, talk.advisor_id)
+        ours = self.advisor_id in (None, advisor_id)
         return ours and (self.cloud or not cloud) and not self.again
 
     @property
@@ -167,16 +167,17 @@ async def opened(
     session_id: str,
     now: int,
     kept: Kept | None,
-    talk: Talk,
     *,
     cloud: bool,
+    advisor_id: str | None = None,
 ) -> Opened:
-    """What a session started with: kept, else asked for within its budget."""
+    """What a session started with: kept, else asked for within its budget. `advisor_id`: who alone
+    answers."""
     veto = Veto(frozenset(kept.vetoed)) if kept is not None else NO_VETO
     before = packet_of(kept)
-    if before is not None and before.serves(talk, cloud=cloud):
+    if before is not None and before.serves(advisor_id, cloud=cloud):
         return Opened(before.start, "cached", before.cloud, veto, before.advisor_id, before.tries)
-    asked = memory.start(scope, session_id, now, cloud=cloud, veto=veto, talk=talk)
+    asked = memory.start(scope, session_id, now, cloud=cloud, veto=veto)
     start = await within(resources, memory, asked)
     waited = before is not None and before.again
     return Opened(
@@ -184,7 +185,7 @@ async def opened(
         _how(start),
         cloud,
         veto,
-        talk.advisor_id,
+        advisor_id,
         before.tries + 1 if before is not None and waited else 1,
         late=waited and not start.timed_out,
     )
@@ -193,17 +194,17 @@ async def opened(
 async def begun(
     resources: Resources,
     memory: MemoryService,
-    scope: Scope,
-    session_id: str,
+    view: TurnView,
     now: int,
     kept: Kept | None,
-    talk: Talk,
     *,
     cloud: bool,
 ) -> tuple[Opened, tuple[tuple[str, ...], str]]:
     """What a session started with, and what is standing now (or why that is not known), together
     within one budget."""
-    asked = opened(resources, memory, scope, session_id, now, kept, talk, cloud=cloud)
+    scope, ids = view.scope, [one.advisor.id for one in view.advisors]
+    alone = ids[0] if len(ids) == 1 else None
+    asked = opened(resources, memory, scope, view.session, now, kept, cloud=cloud, advisor_id=alone)
     if not memory.starts_whole:
         return await asyncio.gather(asked, _standing(resources, memory, scope, cloud=cloud))
     told = await asked

@@ -32,7 +32,6 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import Lookup, MemoryService, NoMemory, Services
 from polyvox.memory.remote import LATE, Got
 from polyvox.memory.running import heard_of, unread_of
-from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept, Mark, Marks
 from polyvox.memory.tables.redaction import keep_told
@@ -324,18 +323,10 @@ async def _start(
 ) -> Begun:
     since = time.perf_counter()
     now = _now(resources, view.turn)
-    found = await starting.begun(
-        resources, memory, view.scope, view.session, now, kept, _talk(view), cloud=cloud
-    )
+    found = await starting.begun(resources, memory, view, now, kept, cloud=cloud)
     if found[0].how != "cached":
         clock.mark("brief", since)
     return found
-
-
-def _talk(view: TurnView) -> Talk:
-    """The conversation, and who alone answers in it."""
-    ids = [one.advisor.id for one in view.advisors]
-    return Talk(view.turn.conversation_id, ids[0] if len(ids) == 1 else None)
 
 
 def _now(resources: Resources, turn: Turn) -> int:

@@ -66,6 +66,8 @@ def ended(text: str) -> str:
 
 CAPS: dict[Depth, int] = {"continuation": 35, "today": 80, "yesterday": 95, "multi_day": 120}
 """Most words of a handover."""
+REPLY = 5
+"""Words of the last reply that a continued conversation is told at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def template(sources: Sources) -> tuple[str, tuple[Thread, ...]]:
         cited += [one for one in sources.loops if one.open][:1]
     told: list[Thread] = []
     for one in cited:
-        lead = "Last said:" if one.open is None else "Still open:"
+        lead = "Last said:" if one.open is None else "Open:"
         room = cap - len(f"{text} {lead}".split())
         if quoted := quote(one.text, min(room, 24), timeless=True):
             text = ended(f"{text} {lead} {quoted}")
@@ -129,7 +131,7 @@ def _continued(text: str, sources: Sources, cap: int) -> tuple[str, tuple[Thread
     room = cap - len(f"{text} Last said: Reply ended:".split())
     told = sources.said[:1]
     message = quote(told[0].text, 999) if told else ""
-    share = max(room // 2, room - len(sources.reply.split())) if sources.reply else room
+    share = room - min(REPLY, len(sources.reply.split()))
     if message and (short := quote(told[0].text, share, timeless=True)):
         text = ended(f"{text} Last said: {short}")
         room -= len(short.split())

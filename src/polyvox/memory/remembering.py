@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, tzinfo
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from polyvox.context.recipe import Recipe
 from polyvox.context.words import unstructured
@@ -18,6 +18,8 @@ from polyvox.errors import StoreError
 from polyvox.memory import facts, profile
 from polyvox.memory import session_start as briefs
 from polyvox.memory import veto as vetoing
+from polyvox.memory.brief import BriefWriter
+from polyvox.memory.brief import as_handover as told_plainly
 from polyvox.memory.embeddings import WORDS_ALONE, Embeddings, Sense
 from polyvox.memory.loops import Loop
 from polyvox.memory.packets import (
@@ -27,14 +29,13 @@ from polyvox.memory.packets import (
     QueryReply,
     Recalled,
     Star,
-    StartBrief,
     Stated,
     UserModel,
 )
 from polyvox.memory.profile import Line, Profile
 from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, entities_in, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
-from polyvox.memory.session_start import Known, Talk, startbrief
+from polyvox.memory.session_start import Known, startbrief
 from polyvox.memory.tell import uses_memory
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Item, Partition
@@ -68,24 +69,6 @@ class Lookup:
     """So many stretches of sessions are read for it."""
 
 
-class Writer(Protocol):
-    """Who writes handovers."""
-
-    @property
-    def writes(self) -> bool:
-        """Whether there is anybody to write; else a template does."""
-        ...
-
-    @property
-    def cloud(self) -> bool:
-        """Whether what the writer is told leaves this machine."""
-        ...
-
-    async def brief(self, scope: Scope, known: Known) -> StartBrief:
-        """The startbrief of what is known, within its time."""
-        ...
-
-
 class MemoryService(Protocol):
     """What a turn needs of a memory."""
 
@@ -104,10 +87,9 @@ class MemoryService(Protocol):
         cloud: bool,
         veto: Veto = NO_VETO,
         written: bool = True,
-        talk: Talk | None = None,
     ) -> Start:
         """Everything that a session starts with, as far as it comes in time; without `written`, no
-        model is asked for it. `talk`: the conversation that it begins in."""
+        model is asked for it. Before there is a session it goes by its conversation's id."""
         ...
 
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
@@ -146,7 +128,6 @@ class NoMemory:
         cloud: bool,  # noqa: ARG002
         veto: Veto = NO_VETO,  # noqa: ARG002
         written: bool = True,  # noqa: ARG002
-        talk: Talk | None = None,  # noqa: ARG002
     ) -> Start:
         """Nothing."""
         return Start()
@@ -181,7 +162,7 @@ class OwnMemory:
     database: Database
     timezone: Callable[[], str]
     embeddings: Embeddings | None = None
-    writer: Writer | None = None
+    writer: BriefWriter | None = None
 
     async def start(
         self,
@@ -192,7 +173,6 @@ class OwnMemory:
         cloud: bool,
         veto: Veto = NO_VETO,
         written: bool = True,
-        talk: Talk | None = None,
     ) -> Start:
         """The startbrief, the profile and the loops."""
         part, zone = Partition.own(scope), zone_of(self.timezone())
@@ -203,9 +183,7 @@ class OwnMemory:
 
         def read(tx: Tx) -> tuple[Known, list[Loop], Profile]:
             def look(*, cloud: bool) -> briefs.Found:
-                return briefs.read(
-                    tx, part, now, zone, session_id, talk=talk, cloud=cloud, whole=False
-                )
+                return briefs.read(tx, part, now, zone, session_id, cloud=cloud, whole=False)
 
             known, kept, who = look(cloud=away)
             if away != cloud:  # the writer may be told less than those who answer
@@ -301,7 +279,6 @@ class RemoteService:
         cloud: bool,  # noqa: ARG002 - what went there has left this machine already
         veto: Veto = NO_VETO,
         written: bool = True,  # noqa: ARG002 - that is theirs to decide
-        talk: Talk | None = None,  # noqa: ARG002 - it knows sessions alone
     ) -> Start:
         """Everything at once, within the service's budget."""
         own = Partition.own(scope)
@@ -336,7 +313,11 @@ class Services:
     else the one of this database."""
 
     def __init__(
-        self, resources: Resources, transport: Transport, embeddings: Embeddings, writer: Writer
+        self,
+        resources: Resources,
+        transport: Transport,
+        embeddings: Embeddings,
+        writer: BriefWriter,
     ) -> None:
         self._resources = resources
         self._transport = transport
@@ -394,7 +375,7 @@ def as_handover(start: Start) -> str:
     wrote it, or a service: it is told as it is, but it cannot pose as structure."""
     if start.startbrief is not None:
         return unstructured(start.startbrief.handover_text or "")
-    return briefs.as_handover(start.brief) if start.brief is not None else ""
+    return told_plainly(start.brief) if start.brief is not None else ""
 
 
 def _looked(
@@ -432,19 +413,10 @@ def _looked(
 
 
 def _row(loop: Loop) -> LoopRow:
+    same: dict[str, Any] = {one.name: getattr(loop, one.name, None) for one in fields(LoopRow)}
+    seen = datetime.fromtimestamp(loop.last_seen_at / 1_000_000, UTC).isoformat()
     return LoopRow(
-        loop.text,
-        id=loop.id,
-        type=loop.type,
-        status=loop.status,
-        salience=loop.salience,
-        time_horizon=loop.horizon,
-        due_date=loop.due,
-        last_seen_at=datetime.fromtimestamp(loop.last_seen_at / 1_000_000, UTC).isoformat(),
-        domain=loop.domain,
-        importance=loop.importance,
-        urgency=loop.urgency,
-        tags=loop.tags,
+        **same | {"time_horizon": loop.horizon, "due_date": loop.due, "last_seen_at": seen}
     )
 
 
@@ -470,12 +442,4 @@ def _model(who: Profile) -> UserModel:
 
 
 def _recalled(item: Item) -> Recalled:
-    return Recalled(
-        item.text,
-        item.relevance,
-        item.source,
-        item.evidence,
-        item.valid_from,
-        item.valid_to,
-        item.status,
-    )
+    return Recalled(**{one.name: getattr(item, one.name) for one in fields(Recalled)})

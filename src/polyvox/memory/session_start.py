@@ -8,7 +8,6 @@ quoted, and nothing of a turn in which they were in danger.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from polyvox.context.words import plain
-from polyvox.errors import CapReached, Conflict, ModelError, NotFound, StoreError
+from polyvox.errors import Conflict, NotFound
 from polyvox.memory import facts, loops, profile
 from polyvox.memory.handover import (
     Handover,
@@ -28,7 +27,6 @@ from polyvox.memory.handover import (
     write,
 )
 from polyvox.memory.packets import (
-    Brief,
     BriefEvidence,
     BriefItem,
     Daily,
@@ -42,11 +40,10 @@ from polyvox.memory.times import CONTINUATION, MINUTE, Moment, Past, at, moment_
 from polyvox.memory.transcript import transcript_of
 from polyvox.memory.values import Message, Partition
 from polyvox.models.base import Model
-from polyvox.resources import Resources
-from polyvox.store import sessions, usage
+from polyvox.store import conversations, sessions
 from polyvox.store.database import Tx
-from polyvox.store.usage import check_caps
-from polyvox.values import REDACTED, Scope
+from polyvox.store.turns import TURNS
+from polyvox.values import REDACTED
 
 ITEMS = 5
 THREADS = 6
@@ -140,6 +137,8 @@ async def startbrief(
     bridge = bridge_of(known, handover.text)
     ids = {one.id for one in handover.cited} | ({bridge.id} if bridge else set())
     cited = [one for one in known.said if one.id in ids]
+    last = [known.last.session_id] if known.last is not None else []
+    told = known.said or known.loops or known.hard
     brief = StartBrief(
         handover_text=handover.text,
         handover_depth=moment.depth,
@@ -148,10 +147,10 @@ async def startbrief(
         items=tuple(_item(one, known.zone) for one in listed),
         ops_context=_ops(known, moment.local.date()),
         evidence=BriefEvidence(
-            session_ids=_sessions(known, cited),
+            session_ids=tuple(dict.fromkeys(last + [one.session_id for one in cited])),
             episode_ids=tuple(one.id for one in cited),
             loop_ids=tuple(one.id for one in listed),
-            quality=_quality(known),
+            quality="empty" if not known.sessions else "good" if told else "thin",
             fallback=handover.fallback,
         ),
     )
@@ -263,156 +262,11 @@ def _ops(known: Known, today: date) -> OpsContext:
     )
 
 
-def _sessions(known: Known, cited: list[Said]) -> tuple[str, ...]:
-    ids = [] if known.last is None else [known.last.session_id]
-    return tuple(dict.fromkeys(ids + [one.session_id for one in cited]))
-
-
-def _quality(known: Known) -> str:
-    if not known.sessions:
-        return "empty"
-    return "good" if known.said or known.loops or known.hard else "thin"
-
-
-# -- the brief: the plainer packet, and how its content fills the handover's place -----------------
-# Pure. A brief can be foreign: all its texts are quoted as data when they are told.
-
-FACTS, LOOPS, SUMMARIES = 8, 5, 3
-CHARS = 1200
-"""Most characters of the context sheet, and of the text that fills the handover's place."""
-WORDS = 120
-"""Most words of that text."""
-EACH, SHEET = 60, 40
-"""Most words of one piece of it; and so many are kept for a sheet that says something more."""
-FEWEST = 8
-"""A piece of which not even so many words fit is left out."""
-_LABEL = re.compile(r"^[^:]{1,24}:")
-
-
-def brief(known: Known) -> Brief:
-    """The brief of what is known."""
-    moment = known.moment
-    gap = moment.gap
-    promised = [one for one in known.loops if one.type == "commitment"]
-    others = [one for one in known.loops if one.type != "commitment"]
-    made = Brief(
-        time_gap_description=None if gap is None else f"{gap} since the last talk",
-        time_of_day_label=moment.part,
-        facts=_texts(known.facts, FACTS),
-        open_loops=_texts((one.text for one in others), LOOPS),
-        commitments=_texts((one.text for one in promised), LOOPS),
-        current_focus=plain(known.focus) if known.focus else None,
-        narrative_summary=_texts(known.summaries, SUMMARIES) or _narrative(known),
-    )
-    pinned = {plain(one.text) for one in known.loops if one.pinned}
-    lines = [f"time of day: {moment.part}"]
-    lines += [f"gap: {made.time_gap_description}"] if gap else []
-    pieces = _pieces(made)
-    pieces.sort(key=lambda each: each[0] != "In focus" and each[1] not in pinned)
-    lines += [f"{_SHEET[name]}: {quote(one)}" for name, one in pieces if one]
-    room, sheet = CHARS, list[str]()
-    for line in lines:  # as long as they fit, one on a line
-        room -= len(line) + 1
-        if room < 0:
-            break
-        sheet.append(line)
-    return replace(made, brief_context="\n".join(sheet) or None)
-
-
-_SHEET = {
-    "In focus": "focus",
-    "Promised": "promised",
-    "Open": "open",
-    "Known": "fact",
-    "Before": "before",
-}
-
-
-def _pieces(found: Brief) -> list[tuple[str, str]]:
-    named = (
-        ("In focus", (found.current_focus or "",)),
-        ("Promised", found.commitments),
-        ("Open", found.open_loops),
-        ("Known", found.facts),
-        ("Before", found.narrative_summary),
-    )
-    return [(name, one) for name, texts in named for one in texts]
-
-
-def as_handover(found: Brief) -> str:
-    """The brief as a text for the handover's place: every piece a quotation, as long as it fits.
-    Nothing, where it says nothing."""
-    text = ""
-    if found.time_gap_description:
-        text = f"Since the last talk: {quote(found.time_gap_description, 12) or 'unknown'}."
-    if found.time_of_day_label:
-        text += f" Part of day: {quote(found.time_of_day_label.lower(), 3) or 'unknown'}."
-    listed = _pieces(found)
-    more = [("Known", line) for line in _unsaid(found, [one for _, one in listed])]
-    kept = min(SHEET, sum(len(line.split()) + 1 for _, line in more))
-    text = _filled(text, listed, WORDS - kept, EACH)
-    return _filled(text, more, WORDS, WORDS).strip()
-
-
-def _filled(text: str, pieces: Sequence[tuple[str, str]], most: int, each: int) -> str:
-    """The text with these pieces, as long as they fit; the last one may be cut."""
-    for name, words in pieces:
-        lead = f"{text} {name}:"
-        room = min(each, most - len(lead.split()))
-        if told := _whole(words, room, CHARS - len(lead)):
-            text = ended(f"{lead} {told}")
-    return text
-
-
-def _whole(text: str, words: int, chars: int) -> str:
-    """A text between marks, whole where there is room for it, else cut; nothing, where too little
-    of it would be left or it says nothing."""
-    inside = plain(text)
-    short = " ".join(inside.split()[: max(0, words)])[: max(0, chars - 5)].rstrip()
-    if short != inside:
-        if len(short.split()) < FEWEST:
-            return ""
-        short = f"{short.rstrip('…,;: ')}…"
-    return f"“{short}”" if any(letter.isalnum() for letter in short) else ""
-
-
-def _unsaid(found: Brief, listed: Iterable[str]) -> list[str]:
-    """The lines of the context sheet that tell something which is not listed as well."""
-    texts = (*listed, found.time_gap_description or "", found.time_of_day_label or "")
-    said = sorted({plain(one).casefold().rstrip(".") for one in texts} - {""}, key=len)[::-1]
-    lines = (found.brief_context or "").splitlines()
-    return [line for line in lines if plain(line) and not _repeats(line, said)]
-
-
-def _repeats(line: str, said: Sequence[str]) -> bool:
-    """Whether a line says nothing but these, one or several of them, or the beginning of one."""
-    core = _LABEL.sub("", plain(line).casefold()).strip(" '.…-")
-    if not core or any(core in one for one in said):
-        return True
-    left = core
-    for one in said:
-        left = re.sub(rf"(?<!\w){re.escape(one)}(?!\w)", " ", left)
-    return left != core and not re.search(r"\w", left)
-
-
-def _narrative(known: Known) -> tuple[str, ...]:
-    """Without summaries: the last telling words of each of the last sessions, newest first."""
-    last: dict[str, str] = {}
-    for one in reversed(known.said):
-        if telling(one.text):
-            last.setdefault(one.session_id, quote(one.text))
-    return tuple(f"They said: {words}" for words in last.values() if words)[:SUMMARIES]
-
-
-def _texts(texts: Iterable[str], most: int) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for one in texts if (text := plain(one))))[:most]
-
-
 # -- reading it from the store ---------------------------------------------------------------------
 
 SESSIONS = 50
 """So many sessions are looked at: more than anybody begins in a day."""
-MESSAGES = 100
+MESSAGES, FACTS, SUMMARIES = 100, 8, 3
 IDLE = 5
 """Minutes: a session without a message for so long counts as over before it is closed."""
 STATUSES: tuple[loops.LoopStatus, ...] = (*loops.LIVE, *loops.OVER)
@@ -444,17 +298,18 @@ def read(
     zone: tzinfo | None,
     session_id: str | None = None,
     *,
-    talk: Talk | None = None,
     cloud: bool = True,
     whole: bool = True,
+    replies: bool = True,
 ) -> Found:
-    """Read what is known as a session starts. `cloud`: it may be shown to a cloud model. Without
-    `whole`, as much as a startbrief needs: no facts and no summaries."""
+    """Read what is known as a session starts (or, by its id, a conversation's next one). `cloud`:
+    it may be shown to a cloud model. Without `whole`, as much as a startbrief needs: no facts and
+    no summaries; without `replies`, nothing that an advisor said."""
     own = partition == Partition.own(tx.scope)
     stored = remembered.persons_words(tx, partition, now + 1, MESSAGES)
     spoken = {one.session_id: at for one, at, _ in stored[::-1]}
     past = _past(tx, partition, session_id, now, spoken)
-    talk = talk or (_talk_of(tx, session_id) if own and session_id else None)
+    talk = _talk_of(tx, session_id) if own and session_id else None
     continues = _continued(tx, talk, past, now) if own and talk else None
     blank = Known(now, zone, past, continues=continues)
     last = blank.last.session_id if blank.last else ""
@@ -473,7 +328,7 @@ def read(
     if continues and talk and last not in hard:
         if last not in spoken:
             said += _unread(tx, partition, last, now)
-        if talk.advisor_id and any(one.session_id == last for one in said):
+        if replies and talk.advisor_id and any(one.session_id == last for one in said):
             reply = _reply(tx, last, talk.advisor_id)
     every = [
         one
@@ -496,7 +351,7 @@ def read(
         facts=_facts(tx, partition, now, session_id, cloud) if whole else (),
         focus=None if focus is None else focus.text,
         hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
-        summaries=_summaries(tx, partition, now, session_id, cloud, hard) if whole else (),
+        summaries=_summaries(tx, partition, now, cloud, {session_id, *hard}) if whole else (),
         yesterday=_yesterday(tx, partition, at(now, zone).date(), hard, cloud=cloud),
         reply=reply,
         hard=last in hard,
@@ -539,19 +394,11 @@ def _facts(
 
 
 def _summaries(
-    tx: Tx,
-    partition: Partition,
-    now: int,
-    session_id: str | None,
-    cloud: bool,
-    hard: Collection[str],
+    tx: Tx, partition: Partition, now: int, cloud: bool, without: set[str | None]
 ) -> tuple[str, ...]:
-    found = derived.list_summaries(tx, partition, "session", SUMMARIES + 1 + len(hard), now)
-    return tuple(
-        one.text
-        for one in found
-        if one.subject != session_id and one.subject not in hard and (one.cloud or not cloud)
-    )[:SUMMARIES]
+    found = derived.list_summaries(tx, partition, "session", SUMMARIES + len(without), now)
+    told = (one for one in found if one.subject not in without and (one.cloud or not cloud))
+    return tuple(one.text for one in told)[:SUMMARIES]
 
 
 def _yesterday(
@@ -595,10 +442,20 @@ def _past(
 
 
 def _talk_of(tx: Tx, session_id: str) -> Talk | None:
+    found = conversations.find(tx, session_id)
+    if found is not None:
+        return Talk(found.id, _only(found.advisors or ()))
     try:
-        return Talk(sessions.get(tx, session_id).conversation_id)
+        conversation_id = sessions.get(tx, session_id).conversation_id
     except NotFound:
         return None
+    turns = TURNS.all(tx, "AND session_id = ?", session_id)
+    return Talk(conversation_id, _only(one for turn in turns for one in turn.asked))
+
+
+def _only(ids: Iterable[str]) -> str | None:
+    every = set(ids)
+    return every.pop() if len(every) == 1 else None
 
 
 def _continued(tx: Tx, talk: Talk, past: Sequence[Past], now: int) -> Past | None:
@@ -633,81 +490,3 @@ def _reply(tx: Tx, session_id: str, advisor_id: str) -> str:
     told = [one for one in _transcript(tx, session_id) if one.role == "assistant"]
     alone = told and {one.advisor_id for one in told} == {advisor_id}
     return told[-1].text if alone and told[-1].text != REDACTED else ""
-
-
-# -- a startbrief whose handover is written by the model that memory works with --------------------
-# Only a model that somebody chose for memory is asked, within the budget of a session's start and
-# the caps on cost; whatever hinders it, the template is there. `known` must have been read for a
-# cloud model: which machine a model runs on is not asked here.
-
-log = logging.getLogger("polyvox.session")
-
-SHARE = 0.8
-"""Of a session start's budget, what the writing may take."""
-PURPOSE = "memory"
-"""Under this name its usage is summed."""
-
-
-@dataclass(frozen=True, slots=True)
-class BriefWriter:
-    """Writes the handovers of sessions."""
-
-    resources: Resources
-
-    @property
-    def writes(self) -> bool:
-        """Whether somebody chose a model for memory; else a template does."""
-        return bool(self.resources.settings.models.memory)
-
-    @property
-    def cloud(self) -> bool:
-        """Whether what it is told leaves this machine."""
-        resources = self.resources
-        return not resources.models.stays_here(resources.settings.models.memory)
-
-    async def brief(self, scope: Scope, known: Known) -> StartBrief:
-        """The brief, with time left to tell it plainly where the model takes too long."""
-        budget = self.resources.settings.memory.budget * SHARE
-        return await written_brief(self.resources, scope, known, budget)
-
-
-async def written_brief(
-    resources: Resources, scope: Scope, known: Known, seconds: float | None = None
-) -> StartBrief:
-    """The brief; why its handover is the template's stands in its evidence."""
-    model, reason = await _model(resources, scope)
-    budget = resources.settings.memory.budget if seconds is None else seconds
-    made, handover = await startbrief(known, model, budget)
-    if handover.spent:
-        await _record(resources, scope, handover)
-    if reason and made.evidence is not None:
-        return replace(made, evidence=replace(made.evidence, fallback=reason))
-    return made
-
-
-async def _model(resources: Resources, scope: Scope) -> tuple[Model | None, str]:
-    """Who writes, or why nobody does."""
-    name = resources.settings.models.memory
-    if not name:
-        return None, ""
-    now, limits = resources.clock(), resources.settings.limits
-    try:
-        await resources.database.read(lambda tx: check_caps(tx, limits, "", None, now), scope)
-        return resources.models.chain(name, ()), ""
-    except CapReached:
-        return None, "cap_reached"
-    except ModelError as error:
-        return None, error.category
-
-
-async def _record(resources: Resources, scope: Scope, handover: Handover) -> None:
-    now = resources.clock()
-
-    def write(tx: Tx) -> None:
-        for model, used in handover.spent:
-            usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
-
-    try:
-        await resources.database.write(write, scope)
-    except StoreError as error:  # the brief is there; it shall not be lost for its bill
-        log.warning("usage not recorded: %s", error.message)

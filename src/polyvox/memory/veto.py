@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from polyvox.ids import content_hash
-from polyvox.memory import session_start as briefs
+from polyvox.memory.brief import as_handover
 from polyvox.memory.loops import Loop
 from polyvox.memory.packets import (
     Brief,
@@ -248,7 +248,7 @@ def _handover(start: SessionStart) -> str:
     """What fills the handover's place."""
     if start.startbrief is not None:
         return start.startbrief.handover_text or ""
-    return "" if start.brief is None else briefs.as_handover(start.brief)
+    return "" if start.brief is None else as_handover(start.brief)
 
 
 def _item(kind: ItemKind, text: str) -> StartItem:

@@ -24,7 +24,6 @@ from polyvox.errors import NotFound
 from polyvox.ids import new_id
 from polyvox.memory.packets import ItemKind, StartItem
 from polyvox.memory.remembering import MemoryService
-from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.tell import uses_memory
@@ -175,7 +174,7 @@ class _Place:
     recall: Recall
     session: Session | None
     kept: Kept | None
-    talk: Talk | None
+    conversation_id: str
 
 
 async def strip(
@@ -233,10 +232,9 @@ async def _fresh(
     resources: Resources, memory: MemoryService, scope: Scope, place: _Place, veto: Veto
 ) -> Packet:
     cloud = leaves(resources, place.recipe, place.models)
-    session = place.session.id if place.session is not None else ""
-    asked = memory.start(
-        scope, session, resources.clock(), cloud=cloud, veto=veto, written=False, talk=place.talk
-    )
+    # Before there is a session, its conversation says what it would go on with.
+    session = place.conversation_id if place.session is None else place.session.id
+    asked = memory.start(scope, session, resources.clock(), cloud=cloud, veto=veto, written=False)
     return Packet(await within(resources, memory, asked), cloud)
 
 
@@ -252,6 +250,4 @@ def _place(tx: Tx, resources: Resources, recipe_name: str, conversation_id: str 
     asked = council.council_of(talk, known, None, recipe)
     models = tuple(council.model_for(resources, recipe, advisor) for advisor in asked)
     kept = companions.session(tx, session.id) if session is not None else None
-    alone = asked[0].id if recipe.traits.persona and len(asked) == 1 else None
-    begins_in = None if conversation_id is None else Talk(conversation_id, alone)
-    return _Place(recipe, models, talk.recall, session, kept, begins_in)
+    return _Place(recipe, models, talk.recall, session, kept, talk.id)

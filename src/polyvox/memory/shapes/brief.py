@@ -8,8 +8,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from polyvox.memory.brief import brief
 from polyvox.memory.packets import StartBrief
-from polyvox.memory.session_start import Known, brief
+from polyvox.memory.session_start import Known
 
 
 class TimeContextOut(BaseModel):

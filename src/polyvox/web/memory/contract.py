@@ -17,10 +17,10 @@ from fastapi import Depends, Query
 from polyvox.errors import Invalid
 from polyvox.fields import Id
 from polyvox.memory import session_start
+from polyvox.memory.brief import written_brief
 from polyvox.memory.query import Query as Wanted
 from polyvox.memory.query import shape
 from polyvox.memory.recall import Reader
-from polyvox.memory.session_start import written_brief
 from polyvox.memory.shapes.brief import BriefOut, StartBriefOut
 from polyvox.memory.shapes.contract import (
     DailyOut,
@@ -136,7 +136,8 @@ async def _past(
     it is for a whole brief."""
     zone = zone_of(timezone or app.settings.timezone)
     time = app.clock() if now is None else _micros(now, zone)
-    return partial(session_start.read, partition=partition, now=time, zone=zone, session_id=session)
+    known = partial(session_start.read, partition=partition, now=time, zone=zone)
+    return partial(known, session_id=session, replies=False)
 
 
 Past = Annotated[Callable[..., session_start.Found], Depends(_past)]

@@ -22,13 +22,19 @@ export function personaOf(details) {
 
 const saidAt = (turn) => turn.message.value.said_at ?? turn.message.value.created_at;
 
-/** The hairline where a session begins: when, and how long after the one before. */
-export function Boundary({ before, turn }) {
+/** The hairline where a session begins: when, how long after the one before, and what is still seen. */
+export function Boundary({ details, before, turn }) {
   const session = turn.message.value.session_id;
   if (!session || session === before?.message.value.session_id) return null;
   const later = before ? `, ${duration(saidAt(turn) - saidAt(before))} later` : "";
+  const name = personaOf(details)?.name ?? "The companion";
   return html`
-    <p class="gap"><a href=${`/sessions/${session}`} title="This session">${moment(saidAt(turn))}${later}</a></p>`;
+    <p class="gap"><a href=${`/sessions/${session}`} title="This session">${moment(saidAt(turn))}${later}</a></p>
+    ${before && html`
+      <p class="sees small">
+        A new session began here. ${name} sees what you say below, a short note on what came before, and what it
+        looks up.
+      </p>`}`;
 }
 
 /** At the end of the newest turn: the way to end the session, or that it has ended. */

@@ -96,7 +96,8 @@ export function Flow({ live }) {
     <div class=${calm ? "flow calm" : "flow"}>
       <${Earlier} live=${live} hold=${hold} />
       ${turns.flatMap((turn, i) => [
-        calm && html`<${Boundary} key=${`from-${turn.id}`} before=${turns[i - 1]} turn=${turn} />`,
+        calm && html`
+          <${Boundary} key=${`from-${turn.id}`} details=${live.details.value} before=${turns[i - 1]} turn=${turn} />`,
         html`<${Shell} key=${turn.id} live=${live} turn=${turn} last=${i === turns.length - 1} calm=${calm} />`,
       ])}
     </div>`;
