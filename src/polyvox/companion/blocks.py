@@ -1,7 +1,7 @@
 """Prompt assembly: the blocks of a companion turn, in their one order, each with its reason.
 
-    persona → standing instructions → posture → overlay? → bridge? → handover? → daily steering? →
-    ops snippet? → user context? → supplemental context?
+    persona → standing instructions → posture → safety? → overlay? → bridge? → handover? →
+    daily steering? → ops snippet? → user context? → supplemental context?
 
 Pure. Each block is its own system message. What comes from memory is quoted as data: it is said
 what it is, and it cannot close its own quotation.
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from polyvox.companion import posture
-from polyvox.companion.gate import Posture, Reading
+from polyvox.companion.gate import Posture, Reading, Risk
 from polyvox.companion.ops import Ops
 from polyvox.companion.overlays import Choice, Open
-from polyvox.companion.posture import Stance, sentences
+from polyvox.companion.posture import HARD, Stance, sentences
 from polyvox.companion.recalling import MONTHS
 from polyvox.companion.texts import text
 from polyvox.context.words import plain, quoted, unstructured
@@ -102,13 +102,6 @@ def _second(brief: Brief, first_message: str) -> str:
 MOST = 2
 LONGEST = 240
 """Characters of one text in a line."""
-_WORDS = """will may mark bill rose grace hope joy art pat sue rob drew dawn faith summer april june
-august chase grant frank rich miles dean guy iris ivy jade lily ruby olive penny violet"""
-COMMON = frozenset(_WORDS.split())
-"""Names that are words, too."""
-_TITLES = """mr mrs ms miss dr prof professor doctor aunt uncle grandma grandpa granny sir madam the
-my our"""
-TITLES = frozenset(_TITLES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +123,7 @@ def profile_lines(
     if turn == 1:
         return []
     found: list[tuple[str, str]] = []
-    if told := people(profile, message, posture):
+    if told := people(profile, message, posture, reading.recall.entities):
         found.append(("relationships", told))
     if reading.avoidance and profile.patterns:
         found.append(("patterns", f"A pattern seen before: {_quoted(profile.patterns[0])}"))
@@ -145,32 +138,32 @@ def profile_lines(
     return found[:MOST]
 
 
-def named(profile: Profile, message: str) -> list[str]:
-    """The tracked people whom a message names, as whole words: by the whole name, or by the first
-    of several."""
+def named(profile: Profile, message: str, entities: Sequence[str] = ()) -> list[str]:
+    """The tracked people whom a message names as they are written, or the gate found in it
+    (`entities`). A message all in small letters may name them so."""
+    text = "\n".join((message, *entities))
+    flags = re.IGNORECASE if message == message.lower() else re.NOFLAG
     return [
         name
         for name in profile.relationships
-        if any(_named(one, message) for one in (name, _first(name)) if one)
+        if any(re.search(rf"(?<!\w){re.escape(call)}(?!\w)", text, flags) for call in _calls(name))
     ]
 
 
-def _first(name: str) -> str:
-    words = name.split()
-    titled = not words or words[0].strip(".").casefold() in TITLES
-    return "" if titled or len(words) == 1 else words[0]
+def _calls(name: str) -> list[str]:
+    """A whole name, and the first of several; one of two letters, or with a dot, is a title."""
+    first, *more = name.split() or [""]
+    return [name, first] if more and len(first) > 2 and "." not in first else [name] if name else []
 
 
-def _named(name: str, message: str) -> bool:
-    """A name that is a word as well counts where it is written as one inside a sentence."""
-    if name.casefold() in COMMON:
-        return re.search(rf"[\w,;’'\"] +{re.escape(name.title())}(?!\w)", message) is not None
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message, re.IGNORECASE) is not None
-
-
-def people(profile: Profile, message: str, posture: Posture = "COMPANION") -> str:
+def people(
+    profile: Profile,
+    message: str,
+    posture: Posture = "COMPANION",
+    entities: Sequence[str] = (),
+) -> str:
     """The line on the people whom a message names, or on everybody's where it is about them."""
-    names = named(profile, message)
+    names = named(profile, message, entities)
     if not names and posture == "RELATIONSHIP":
         names = list(profile.relationships)[:3]
     told = [_person(name, profile.relationships[name]) for name in names[:3]]
@@ -225,6 +218,7 @@ def assemble(parts: Parts) -> list[Block]:
         Block("persona", parts.kernel),
         Block("standing_instructions", standing(parts.standing)),
         Block("posture", _posture(parts)),
+        Block("safety", _safety(parts.stance.risk)),
         Block("overlay", _overlay(parts.overlay)),
         Block("bridge", parts.carried.bridge),
         Block("handover", parts.carried.handover),
@@ -275,12 +269,16 @@ def _fitting(instructions: Sequence[str], room: int) -> list[str]:
 def _posture(parts: Parts) -> str:
     stance = parts.stance
     lines = [f"{stance.posture}, pressure {stance.pressure}. {text(f'posture/{stance.posture}')}"]
-    if parts.reading.intent == "momentum":
+    if parts.reading.intent == "momentum" and stance.risk not in HARD:
         night = posture.is_night(parts.hour)
         lines.append(text("posture/momentum_guard_night" if night else "posture/momentum_guard"))
         if asked := posture.last_question(parts.before):
             lines.append(f"Asked last time, not to be asked again now: {quoted(asked)}")
     return _headed("CONVERSATION_POSTURE", "\n".join(lines))
+
+
+def _safety(risk: Risk) -> str:
+    return _headed("SAFETY", text(f"safety/{risk}")) if risk in HARD else ""
 
 
 def _overlay(choice: Choice) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polyvox.companion.gate import Reading
-from polyvox.companion.posture import Stance
+from polyvox.companion.posture import HARD, Stance
 from polyvox.context.words import plain, quoted
 
 WORDS = 22
@@ -38,8 +38,8 @@ def snippet(
     """The sentence for this turn."""
     if supplemental:
         return Ops(reason="supplemental context is present")
-    if reading.risk == "CRISIS":
-        return Ops(reason="crisis")
+    if reading.risk in HARD:
+        return Ops(reason=HARD[reading.risk])
     doing = reading.intent in DOING_INTENTS or stance.posture in DOING_POSTURES
     pressed = stance.pressure == "HIGH" and stance.confidence >= SURE
     if not doing and not pressed:

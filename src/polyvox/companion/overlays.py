@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 
 from polyvox.companion.gate import Reading
+from polyvox.companion.posture import HARD
 
 Overlay = Literal[
     "daily_focus",
@@ -105,6 +106,8 @@ def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True
     if (why := _unwelcome(moment, reading, rites)) is not None:
         return Choice(None, why, rites)
     if moment.turn == 1 and (ritual := _ritual(moment, rites)) is not None:
+        if reading.risk in HARD:
+            return Choice(None, HARD[reading.risk], rites)
         return Choice(ritual, "session start", _done(ritual, moment, rites))
     if moment.turn < YOUNG:
         return Choice(None, "too young", rites)
@@ -114,7 +117,7 @@ def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True
         return Choice("conflict_regulation", "conflict", rites)
     if _spirals(moment, reading, rites):
         return Choice("curiosity_spiral", "a story worth exploring", _spun(moment, rites))
-    if (tug := _tugs(moment, rites)) is None:
+    if (tug := HARD.get(reading.risk) or _tugs(moment, rites)) is None:
         done = replace(rites, tug_on=moment.local.date())
         return Choice("accountability_tug", "an open loop", done, moment.loop)
     return Choice(None, tug, rites)
@@ -149,12 +152,12 @@ def _unwelcome(moment: Moment, reading: Reading, rites: Rites) -> str | None:
 def _ritual(moment: Moment, rites: Rites) -> Overlay | None:
     local, today = moment.local, moment.local.date()
     morning = local.hour in MORNING
+    if morning and today.isoweekday() in (7, 1) and rites.compass_in != compass_week(today):
+        return "weekly_compass"  # else only who comes twice in a morning would ever have one
     if morning and rites.focus_on != today:
         return "daily_focus"
     if local.hour in EVENING and rites.review_on != today:
         return "daily_review"
-    if morning and today.isoweekday() in (7, 1) and rites.compass_in != compass_week(today):
-        return "weekly_compass"
     return None
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from polyvox.companion import blocks, ops, overlays, starting
 from polyvox.companion.blocks import Parts, brief_of, loops_of, ops_of, profile_of, tug_of
-from polyvox.companion.gate import Gated, judged, messages_of, read_message
+from polyvox.companion.gate import Gated, Risk, judged, messages_of, read_message
 from polyvox.companion.overlays import Moment, Rites
 from polyvox.companion.personas import kernel
 from polyvox.companion.posture import Stance, stance_after
@@ -27,6 +27,7 @@ from polyvox.companion.recalling import Librarian, Sought
 from polyvox.companion.starting import Opened
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
+from polyvox.events import ConversationChanged
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import Lookup, MemoryService, NoMemory, Services
@@ -63,6 +64,12 @@ PURPOSE = "gate"
 """Under this name the gate's usage is summed, among the advisors too."""
 WINDOW = 8
 """Messages of the session that the request holds: they are not recalled."""
+MARKED: dict[Risk, tuple[Mark, ...]] = {
+    **dict.fromkeys(("LOW", "MED"), ()),
+    "HIGH": ("risk",),
+    "CRISIS": ("risk", "crisis"),
+}
+"""The marks of a turn by the risk in force. They stay where it is answered once more."""
 TRIES = 3
 """So often what was decided is decided anew because another conversation was quicker."""
 REACH = 60_000
@@ -129,6 +136,8 @@ class CompanionMemory:
 
     resources: Resources
     services: Services
+    resting: dict[str, int] = field(default_factory=dict, compare=False)
+    """Until when gates that timed out are left alone, by their names."""
 
     def look(self, tx: Tx, view: TurnView) -> TurnView:
         """Read what is stored of the turn and before it. In an exchange a persona is told
@@ -140,7 +149,7 @@ class CompanionMemory:
         resources, clock = self.resources, seen.clock
         memory = self.services.of(view.recipe)
         memory = memory.here() if view.imagined else memory
-        made = await _ready(resources, memory, view, seen)
+        made = await _ready(resources, memory, view, seen, self.resting)
         for last in () if view.imagined else (*[False] * TRIES, True):
             if await _keep(resources, view, made, clock, last=last):
                 break
@@ -189,7 +198,11 @@ async def _keep(
             )
         return True
 
-    return await resources.database.write(write, scope)
+    kept = await resources.database.write(write, scope)
+    if kept and "crisis" in made.marks:  # whoever looks at the turn shows the help at once
+        shown = ConversationChanged("message", turn.message_id)
+        resources.journal.soon(scope, turn.conversation_id, lambda _: (None, [shown]))
+    return kept
 
 
 def _put_states(tx: Tx, view: TurnView, made: Ready, states: Sequence[State], now: int) -> None:
@@ -206,11 +219,17 @@ def _unsay(tx: Tx, view: TurnView, made: Ready, now: int) -> None:
     _put_states(tx, view, made, made.unsaid, now)
 
 
-async def _ready(resources: Resources, memory: MemoryService, view: TurnView, seen: _Seen) -> Ready:
+async def _ready(
+    resources: Resources,
+    memory: MemoryService,
+    view: TurnView,
+    seen: _Seen,
+    resting: dict[str, int],
+) -> Ready:
     clock = seen.clock
     cloud = starting.leaves(resources, view.recipe, [one.facts.id for one in view.advisors])
     gated, begun = await asyncio.gather(
-        _gate(resources, view, seen.threads[0], clock),
+        _gate(resources, view, seen.threads[0], clock, resting),
         _start(resources, memory, view, seen.kept, cloud, clock),
     )
     return await _decide_all(resources, memory, view, seen, gated, begun, clock)
@@ -247,7 +266,7 @@ async def _decide_all(
             *opened.degrades,
             standing_degrade,
             blocks.left_out(standing),
-            gated.degrade and f"gate: {gated.degrade}",
+            gated.complaint,
         ),
     )
     states, traces, unsaid, told = [], [], [], []
@@ -262,6 +281,7 @@ async def _decide_all(
         states.append(decided.state)
         unsaid.append(decided.unsaid)
         traces.append(decided.trace)
+        made.update(MARKED[decided.state.stance.risk])
     return Ready(seen, gated, begun, sorted(made), states, traces, told, unsaid)
 
 
@@ -298,15 +318,21 @@ def _states(tx: Tx, view: TurnView) -> list[State]:
 # -- the two calls -------------------------------------------------------------------------------
 
 
-async def _gate(resources: Resources, view: TurnView, thread: Thread, clock: _Clocked) -> Gated:
+async def _gate(
+    resources: Resources,
+    view: TurnView,
+    thread: Thread,
+    clock: _Clocked,
+    resting: dict[str, int],
+) -> Gated:
     if view.imagined:
         return Gated()
     since = time.perf_counter()
     model = view.advisors[0].facts.id
-    found = await read_message(resources, view.scope, view.turn, thread, model)
-    if found.model is not None:
+    gated = await read_message(resources, resting, view.scope, view.turn, thread, model)
+    if gated.model is not None:
         clock.mark("gate", since)
-    return found
+    return gated
 
 
 async def _start(
@@ -398,13 +424,13 @@ async def _decide(
     carried = blocks.carry(brief, number, here.first, reading, again)
     daily = start.daily
     steering, lead = "", blocks.YESTERDAY
-    if number == 1 and daily is not None and daily.exists:
+    crisis = stance.risk == "CRISIS"
+    if number == 1 and daily is not None and daily.exists and not crisis:
         sure = 0.0 if daily.confidence is None else daily.confidence
         lead = blocks.steering_lead(daily.analysis_date, local.date())
         steering = blocks.steering(daily.steering_note or "", sure, daily.quality_flag or "", lead)
-    lines = blocks.profile_lines(
-        profile_of(start.user_model), number, reading, stance.posture, turn.content
-    )
+    profile = profile_of(None if crisis else start.user_model)
+    lines = blocks.profile_lines(profile, number, reading, stance.posture, turn.content)
     before = next((said.text for said in reversed(messages) if said.role == "assistant"), "")
     parts = Parts(
         kernel(advisor),
@@ -439,8 +465,8 @@ async def _decide(
         heard=heard_of(mine, ())[:-WINDOW],
     )
     since = time.perf_counter()
-    sought = Sought(decision="off")
-    if look is not None:
+    sought = Sought(decision="crisis" if crisis else "off")
+    if look is not None and not crisis:
         sought = await librarian.seek(turn.content, gated)
     snippet = ops.snippet(
         reading, stance, ops_of(start), loops_of(start), (), supplemental=bool(sought.text)
@@ -475,6 +501,7 @@ async def _decide(
         gate=gated.model or "none",
         gate_degrade=gated.degrade,
         reading=judged(gated),
+        risk=stance.risk,
         posture=PostureTrace(stance.posture, stance.pressure, stance.confidence, posture_why),
         overlay=overlay.overlay,
         overlay_reason=overlay.reason,

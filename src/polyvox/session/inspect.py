@@ -246,9 +246,9 @@ def _draft(tx: Tx, answer_id: str) -> Draft | None:
 
 
 def _blocks(draft: Draft) -> tuple[str, ...]:
-    """The blocks of a request in their order."""
+    """The blocks of a request in their order; a persona's stable text is one."""
     persona = traits_of(draft.recipe).persona
-    stable = [PERSONA if persona else block.kind for block in draft.blocks]
+    stable = [PERSONA] if persona else [block.kind for block in draft.blocks]
     return (*stable, *(block.kind for block in draft.memory if draft.memory_sent))
 
 
