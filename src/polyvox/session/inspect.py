@@ -36,6 +36,8 @@ class View:
     tips: Mapping[str, str]
     notices: Mapping[str, str]
     """What there is to know of exchanges, by turn."""
+    crises: frozenset[str]
+    """Turns in which the person may have been in danger."""
     more: bool
 
 
@@ -43,7 +45,7 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
     """The newest turns of the current branch (or those before a depth)."""
     conversation = conversations.get(tx, conversation_id)
     if conversation.head_id is None:
-        return View(conversation, (), {}, {}, {}, more=False)
+        return View(conversation, (), {}, {}, {}, frozenset(), more=False)
     head = turns.get_turn(tx, conversation.head_id)
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
@@ -60,8 +62,15 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
         branches,
         turns.tips(tx, forked),
         {notice.turn_id: f"{notice.message} {notice.hint}".strip() for notice in told},
+        crises(tx, conversation),
         more=after > 0,
     )
+
+
+def crises(tx: Tx, conversation: Conversation) -> frozenset[str]:
+    """The turns of a conversation in which the person may have been in danger."""
+    persona = traits_of(conversation.recipe).persona
+    return frozenset(companions.marked(tx, conversation.id, "crisis") if persona else ())
 
 
 def _live(tx: Tx, answers: list[Answer]) -> tuple[Answer, ...]:
