@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.companion.readings import reading
 
+from polyvox.companion.blocks import snippet
 from polyvox.companion.gate import Gated, Reading
-from polyvox.companion.ops import snippet
-from polyvox.companion.posture import HOUR, Stance, is_night, last_question, settle, stance_after
+from polyvox.companion.posture import HOUR, Stance, last_question, settle, stance_after
 
 
 def doubtful(posture: str = "REFLECTION") -> Reading:
@@ -127,7 +127,7 @@ def test_without_certainty_no_single_suggestion_moves_it(suggested: list[str]) -
         stance, before = after, posture
 
 
-def test_the_last_question_and_the_night() -> None:
+def test_the_last_question() -> None:
     assert last_question("Well. Did you call? Good. And did you sleep?") == "And did you sleep?"
     assert last_question("Well done.") == last_question(None) == ""
     assert last_question("Good. Did you call Dr. Smith?") == "Did you call Dr. Smith?"
@@ -136,4 +136,3 @@ def test_the_last_question_and_the_night() -> None:
     assert last_question("Did you see https://a.b/?x=1 today?") == (
         "Did you see https://a.b/?x=1 today?"
     )
-    assert [hour for hour in range(24) if is_night(hour)] == [0, 1, 2, 3, 4]

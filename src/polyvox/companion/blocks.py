@@ -16,7 +16,6 @@ from datetime import date, timedelta
 
 from polyvox.companion import posture
 from polyvox.companion.gate import Posture, Reading, Risk
-from polyvox.companion.ops import Ops
 from polyvox.companion.overlays import Choice, Open
 from polyvox.companion.posture import HARD, Stance, sentences
 from polyvox.companion.recalling import MONTHS
@@ -100,6 +99,7 @@ def _second(brief: Brief, first_message: str) -> str:
 # -- the deferred profile: at most two lines about the person, each only where the turn needs it ---
 
 MOST = 2
+FAR_OFF, STYLE = "long_term_direction", "communication_preference"
 LONGEST = 240
 """Characters of one text in a line."""
 
@@ -122,19 +122,17 @@ def profile_lines(
     """(which part, the line) for this turn, the most telling first."""
     if turn == 1:
         return []
-    found: list[tuple[str, str]] = []
-    if told := people(profile, message, posture, reading.recall.entities):
-        found.append(("relationships", told))
-    if reading.avoidance and profile.patterns:
-        found.append(("patterns", f"A pattern seen before: {_quoted(profile.patterns[0])}"))
-    if reading.intent in ("momentum", "output_task") and profile.work_context:
-        found.append(("work_context", f"Work: {_quoted(profile.work_context)}"))
-    if reading.intent == "momentum" and reading.direct_request and profile.long_term_direction:
-        found.append(("long_term_direction", f"Long term: {_quoted(profile.long_term_direction)}"))
-    if reading.asks_about_style and profile.communication_preference:
-        wanted = _quoted(profile.communication_preference)
-        preference = f"How they like to be spoken to: {wanted}"
-        found.append(("communication_preference", preference))
+    moving = reading.intent == "momentum"
+    preference, doing = profile.communication_preference, reading.intent in DOING_INTENTS
+    wanted = (
+        (reading.avoidance, "patterns", "A pattern seen before", next(iter(profile.patterns), "")),
+        (doing, "work_context", "Work", profile.work_context),
+        (moving and reading.direct_request, FAR_OFF, "Long term", profile.long_term_direction),
+        (reading.asks_about_style, STYLE, "How they like to be spoken to", preference),
+    )
+    found = [(name, f"{lead}: {_quoted(text)}") for due, name, lead, text in wanted if due and text]
+    if named_people := people(profile, message, posture, reading.recall.entities):
+        found.insert(0, ("relationships", named_people))
     return found[:MOST]
 
 
@@ -178,7 +176,66 @@ def _quoted(text: str) -> str:
     return quoted(text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()}…")
 
 
+# -- the ops snippet: one sentence on a thread or two to anchor on, where it is about doing --------
+
+OPS_WORDS = 22
+PRESSED = 0.70
+DOING_INTENTS = ("momentum", "output_task")
+NO_THREAD = "no thread to anchor on"
+DOING_POSTURES = ("MOMENTUM", "PRACTICAL")
+
+
+@dataclass(frozen=True, slots=True)
+class Ops:
+    """The snippet, where its threads came from, and why it is there or not."""
+
+    text: str = ""
+    source: str = ""
+    reason: str = ""
+
+
+def snippet(
+    reading: Reading,
+    stance: Stance,
+    brief: Sequence[str],
+    loops: Sequence[str],
+    recalled: Sequence[str],
+    *,
+    supplemental: bool,
+) -> Ops:
+    """The sentence for this turn."""
+    if supplemental:
+        return Ops(reason="supplemental context is present")
+    if reading.risk in HARD:
+        return Ops(reason=HARD[reading.risk])
+    doing = reading.intent in DOING_INTENTS or stance.posture in DOING_POSTURES
+    pressed = stance.pressure == "HIGH" and stance.confidence >= PRESSED
+    if not doing and not pressed:
+        return Ops(reason="not about doing")
+    for source, threads in (("startbrief", brief), ("loops", loops), ("recall", recalled)):
+        shown = (plain(thread).rstrip(".") for thread in threads)
+        named = [thread for thread in shown if thread][:2]
+        if named:
+            return Ops(_sentence(named), source, "about doing" if doing else "pressure")
+    return Ops(reason=NO_THREAD)
+
+
+def _sentence(threads: Sequence[str]) -> str:
+    """At most 22 words; two threads where both fit, else the first, cut."""
+    both = f"Threads to anchor on: {' and '.join(map(quoted, threads))}."
+    if len(both.split()) <= OPS_WORDS:
+        return both
+    lead = "Thread to anchor on:"
+    words, room = threads[0].split(), OPS_WORDS - len(lead.split())
+    cut = " ".join(words[:room]) + ("" if len(words) <= room else "…")
+    return f"{lead} {quoted(cut)}."
+
+
+# -- assembly --------------------------------------------------------------------------------------
+
 STANDING_CHARS = 1200
+NIGHT_ENDS = 5
+"""The hour, local time, until which it asks for less."""
 STEERING_WORDS = 24
 YESTERDAY = "Yesterday's note, no instruction:"
 
@@ -270,7 +327,7 @@ def _posture(parts: Parts) -> str:
     stance = parts.stance
     lines = [f"{stance.posture}, pressure {stance.pressure}. {text(f'posture/{stance.posture}')}"]
     if parts.reading.intent == "momentum" and stance.risk not in HARD:
-        night = posture.is_night(parts.hour)
+        night = parts.hour < NIGHT_ENDS
         lines.append(text("posture/momentum_guard_night" if night else "posture/momentum_guard"))
         if asked := posture.last_question(parts.before):
             lines.append(f"Asked last time, not to be asked again now: {quoted(asked)}")

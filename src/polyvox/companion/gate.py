@@ -151,17 +151,12 @@ def _decisive(kind: type[Struct]) -> frozenset[str]:
 def schema() -> str:
     """The JSON schema of the gate's reply: every field is asked for."""
     _, parts = msgspec.json.schema_components([Reading], ref_template="#/$defs/{name}")
-    strict = {
-        name: part | {"additionalProperties": False, "required": list(part["properties"])}
-        for name, part in parts.items()
-    }
-    for part in strict.values():
+    for part in parts.values():
         for field in part["properties"].values():
             field.pop("default", None)
-    recall = strict["RecallSpec"]
-    whole = strict["Reading"]
-    whole["properties"] |= {"recall": recall}
-    return msgspec.json.encode(whole).decode()
+        part |= {"additionalProperties": False, "required": list(part["properties"])}
+    parts["Reading"]["properties"]["recall"] = parts["RecallSpec"]
+    return msgspec.json.encode(parts["Reading"]).decode()
 
 
 MAX_TOKENS = 1500

@@ -102,11 +102,6 @@ def last_question(text: str | None) -> str:
     return asked[-1] if asked else ""
 
 
-def is_night(hour: int) -> bool:
-    """Between midnight and five, local time, it asks for less."""
-    return 0 <= hour < 5
-
-
 # -- sentences, as far as punctuation tells them apart ---------------------------------------------
 
 _END = re.compile(

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.companion import blocks, ops, overlays, starting
+from polyvox.companion import blocks, overlays, starting
 from polyvox.companion.blocks import Parts, brief_of, loops_of, ops_of, profile_of, tug_of
 from polyvox.companion.gate import Gated, Risk, judged, messages_of, read_message
 from polyvox.companion.overlays import Moment, Rites
@@ -37,7 +37,6 @@ from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept, Mark, Marks
 from polyvox.memory.tell import (
     AdvisorView,
-    Blocks,
     PostureTrace,
     Runtime,
     Told,
@@ -123,11 +122,8 @@ class Ready:
     gated: Gated
     begun: Begun
     marks: Sequence[Mark]
-    states: Sequence[State]
-    traces: Sequence[Trace]
-    blocks: Sequence[Blocks]
-    unsaid: Sequence[State]
-    """The states, where nothing is answered."""
+    decided: Sequence[_Decided]
+    """For each persona."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +145,12 @@ class CompanionMemory:
         resources, clock = self.resources, seen.clock
         memory = self.services.of(view.recipe)
         memory = memory.here() if view.imagined else memory
-        made = await _ready(resources, memory, view, seen, self.resting)
+        cloud = starting.leaves(resources, view.recipe, [one.facts.id for one in view.advisors])
+        gated, begun = await asyncio.gather(
+            _gate(resources, view, seen.threads[0], clock, self.resting),
+            _start(resources, memory, view, seen.kept, cloud, clock),
+        )
+        made = await _decide_all(resources, memory, view, seen, gated, begun, clock)
         for last in () if view.imagined else (*[False] * TRIES, True):
             if await _keep(resources, view, made, clock, last=last):
                 break
@@ -160,7 +161,8 @@ class CompanionMemory:
         def unsay(tx: Tx) -> None:
             _unsay(tx, view, made, resources.clock())
 
-        return Told(tuple(made.blocks), tuple(made.traces), unsay=unsay)
+        blocks_, traces = zip(*((one.memory, one.trace) for one in made.decided), strict=True)
+        return Told(blocks_, traces, unsay=unsay)
 
 
 async def _keep(
@@ -180,10 +182,10 @@ async def _keep(
         if "corrected" not in made.marks:  # it may have been read so the first time
             companions.unmark(tx, turn, "corrected")
         companions.put_marks(tx, turn, made.marks)
-        _put_states(tx, view, made, made.states, now)
+        _put_states(tx, view, made, [one.state for one in made.decided], now)
         told = [
-            (one.answer_id, msgspec.structs.replace(trace, timings=clock.steps).json)
-            for one, trace in zip(view.advisors, made.traces, strict=True)
+            (one.answer_id, msgspec.structs.replace(decided.trace, timings=clock.steps).json)
+            for one, decided in zip(view.advisors, made.decided, strict=True)
         ]
         companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
         for model, spent in made.gated.spent:
@@ -216,23 +218,7 @@ def _unsay(tx: Tx, view: TurnView, made: Ready, now: int) -> None:
     if not went_unanswered(tx, view.turn.id):
         return  # there is an earlier version, or it is gone
     companions.unmark(tx, view.turn, "reinjected")
-    _put_states(tx, view, made, made.unsaid, now)
-
-
-async def _ready(
-    resources: Resources,
-    memory: MemoryService,
-    view: TurnView,
-    seen: _Seen,
-    resting: dict[str, int],
-) -> Ready:
-    clock = seen.clock
-    cloud = starting.leaves(resources, view.recipe, [one.facts.id for one in view.advisors])
-    gated, begun = await asyncio.gather(
-        _gate(resources, view, seen.threads[0], clock, resting),
-        _start(resources, memory, view, seen.kept, cloud, clock),
-    )
-    return await _decide_all(resources, memory, view, seen, gated, begun, clock)
+    _put_states(tx, view, made, [one.unsaid for one in made.decided], now)
 
 
 async def _decide_all(
@@ -269,20 +255,17 @@ async def _decide_all(
             gated.complaint,
         ),
     )
-    states, traces, unsaid, told = [], [], [], []
     trimmed = replace(opened, start=used)
+    every = []
     for one, thread, state in zip(view.advisors, seen.threads, seen.states, strict=True):
         decided = await _decide(
             resources, view, one, thread, state, gated, trimmed, standing, here, again, clock
         )
-        told.append(decided.memory)
+        made.update(MARKED[decided.state.stance.risk])
         if decided.reinjected:
             made.add("reinjected")
-        states.append(decided.state)
-        unsaid.append(decided.unsaid)
-        traces.append(decided.trace)
-        made.update(MARKED[decided.state.stance.risk])
-    return Ready(seen, gated, begun, sorted(made), states, traces, told, unsaid)
+        every.append(decided)
+    return Ready(seen, gated, begun, sorted(made), every)
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
@@ -442,7 +425,7 @@ async def _decide(
         overlay,
         carried,
         steering,
-        ops.Ops(),
+        blocks.Ops(),
         lines,
         "",
         lead,
@@ -468,13 +451,13 @@ async def _decide(
     sought = Sought(decision="crisis" if crisis else "off")
     if look is not None and not crisis:
         sought = await librarian.seek(turn.content, gated)
-    snippet = ops.snippet(
+    snippet = blocks.snippet(
         reading, stance, ops_of(start), loops_of(start), (), supplemental=bool(sought.text)
     )
-    if snippet.reason == ops.NO_THREAD and look is not None and not sought.looked:
+    if snippet.reason == blocks.NO_THREAD and look is not None and not sought.looked:
         threads, degrade = await librarian.threads(turn.content)
         sought = replace(sought, degrade=degrade)
-        snippet = ops.snippet(reading, stance, (), (), threads, supplemental=False)
+        snippet = blocks.snippet(reading, stance, (), (), threads, supplemental=False)
     clock.mark("recall", since)
     made = blocks.assemble(replace(parts, ops=snippet, supplemental=sought.text))
     memory = tuple((block.name, block.text) for block in made if block.name != "persona")
