@@ -92,6 +92,8 @@ def _default(field: Any) -> str:  # noqa: ANN401 - pydantic's own type
     value = field.get_default(call_default_factory=True)
     if value is None or value == "" or value == () or value == {} or not str(value).strip():
         return "–"
+    if isinstance(value, dict):
+        value = ", ".join(value)  # the names alone
     shown = "–" if "Secret" in repr(value) else str(value)
     return f"`{shown}`" if shown != "–" else shown
 

@@ -16,6 +16,7 @@ from polyvox.configure import Configuration
 from polyvox.context.recipe import Traits
 from polyvox.errors import PolyvoxError, StoreError
 from polyvox.evaluation import run as evaluating
+from polyvox.evaluation.language import detected
 from polyvox.evaluation.optimise import run as optimising
 from polyvox.evaluation.optimise.run import Optimisations
 from polyvox.evaluation.run import Evaluations
@@ -305,6 +306,13 @@ class Polyvox:
     async def receipt(self, scope: Scope, answer_id: str) -> Inspected:
         """The receipt of an answer: what its advisor was sent, and why."""
         return await self.database.read(lambda tx: inspect(tx, answer_id), scope)
+
+    async def help_for(self, message: str) -> str:
+        """The help for a person in danger, in the language of their message where it is there."""
+        safety = self.settings.safety
+        if len(safety.resources) < 2:
+            return safety.help_in(None)
+        return safety.help_in(await asyncio.to_thread(detected, message))
 
     async def change_conversation(
         self,

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import Any, get_origin
 from urllib.parse import urlsplit
 
 from polyvox.errors import ConfigError, Conflict, Invalid, NotFound
@@ -194,18 +194,20 @@ def _check_unlocked(settings: Settings, name: str, shown: str) -> None:
 
 
 def _check_text(name: str, value: object) -> None:
+    if isinstance(value, str) and get_origin(known_keys()[name].annotation) is dict:
+        value = value.splitlines()
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str) and (len(text) > LONGEST_TEXT or not text.isprintable()):
             raise Invalid(f"{name} must be one short line.", "Correct that value.", param=name)
 
 
 def _put(page: dict[str, Any], name: str, value: object) -> None:
-    """Set it; None, an empty text or an empty list take it out, and tables that are then empty."""
+    """Set it; None, an empty text, list or table take it out, and tables that are then empty."""
     *tables, last = name.split(".")
     inside = [page]
     for part in tables:
         inside.append(inside[-1].setdefault(part, {}))
-    if value is None or value == "" or value == []:
+    if value in (None, "", [], {}):
         inside[-1].pop(last, None)
     else:
         inside[-1][last] = value

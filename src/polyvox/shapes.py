@@ -148,10 +148,14 @@ class MessageOut:
     created_at: int
     notice: str
     """What there is to know of its exchange, such as that it was cut short."""
+    help: str
+    """Help for a person in danger, where the message was read so; else empty."""
     answers: list[AnswerOut]
 
     @classmethod
-    def of(cls, turn: Turn, answers: Iterable[Answer], notice: str = "") -> MessageOut:
+    def of(
+        cls, turn: Turn, answers: Iterable[Answer], notice: str = "", help_text: str = ""
+    ) -> MessageOut:
         """From the values."""
         return shape(
             cls,
@@ -161,6 +165,7 @@ class MessageOut:
             turn_id=turn.id,
             parent=turn.parent_id,
             notice=notice,
+            help=help_text,
             answers=[AnswerOut.of(answer) for answer in answers],
         )
 

@@ -64,6 +64,21 @@ def test_a_copy_of_the_recipe_is_talked_with_alone(
     assert "A persona is no part of the recipe agent." in none.err
 
 
+def test_help_is_printed_under_a_message_of_danger_and_nowhere_else(
+    here: Here, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    danger = {"text": reading()["text"].replace('"risk":"LOW"', '"risk":"CRISIS"')}
+    provider.script(plain=[reading(), {"text": "Hello."}, danger, {"text": "I am here."}])
+    monkeypatch.setenv("POLYVOX_SAFETY_RESOURCES", "Call 112, or somebody who can come.")
+    told = here("chat", "--persona", "flint", stdin="Hello.\nI want to die tonight.\n")
+    assert told.out == "## Flint\n\nHello.\n\n## Flint\n\nI am here.\n"
+    assert told.err.count("Call 112, or somebody who can come.") == 1
+    provider.script(plain=[{"text": "no reading"}, {"text": "And now?"}])
+    monkeypatch.delenv("POLYVOX_SAFETY_RESOURCES")
+    asked = here("ask", "And still.", "--conversation", "last")
+    assert "Call your local emergency number" in asked.err, "it goes on, whoever reads"
+
+
 def lines(*said: str) -> str:
     return "".join(f"{line}\n" for line in said)
 

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from tests.app import App as House
@@ -23,6 +23,7 @@ from tests.app import serve, settings_for
 from tests.provider import ProviderServer, Script
 
 from polyvox.companion.gate import NO_GATE
+from polyvox.context.words import prompt_set
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.remembering import Lookup, MemoryService, Start
 from polyvox.memory.remote import Got
@@ -146,6 +147,11 @@ class Lounge:
         system = [one["content"] for one in messages if one["role"] == "system"]
         sent = [one["content"] for one in messages if one["role"] != "system"]
         return Heard(200, data, told.json(), system, sent)
+
+
+def with_danger(identity: str, prompts: Literal["full", "compact"] = "full") -> str:
+    """The stable system text of a persona: who it is, and what to do when somebody is in danger."""
+    return f"{identity}\n\n{prompt_set(prompts).text('danger')}"
 
 
 def reading_text(changes: Mapping[str, Any]) -> str:

@@ -114,6 +114,7 @@ BEGINS: dict[str, tuple[str, ...]] = {
     "persona": ("You are Wren. You listen.",),
     "standing_instructions": ("The person asked for this, in their own words;",),
     "posture": ("[CONVERSATION_POSTURE]\n",),
+    "safety": ("[SAFETY]\n",),
     "overlay": ("[OVERLAY]\n",),
     "bridge": ("A moment ago they said: “",),
     "handover": ("It is Tuesday. ", "Open: “", "Since the last talk: “"),

@@ -105,8 +105,8 @@ OPS = [
             {"risk": "CRISIS", "pressure": "HIGH", "posture": "PRACTICAL", "posture_confidence": 1},
             Script(status=500),
         ),
-        "",
-        trace={"ops_reason": "crisis", "overlay_reason": "crisis"},
+        "safety",
+        trace={"ops_reason": "crisis", "overlay_reason": "crisis", "risk": "CRISIS"},
     ),
     Situation(
         "suppressed by what was recalled",

@@ -105,8 +105,8 @@ START = [
         trace={"overlay": None, "overlay_reason": "too young"},
     ),
     Situation(
-        "a Sunday morning, the day's focus named already",
-        (Say(), Say(after=HOUR)),
+        "a Sunday morning, the compass before the day's focus",
+        (Say(),),
         f"overlay {OPENING}",
         SUNDAY,
         texts={"overlay": "weekly_compass: A new week is starting."},
@@ -120,11 +120,11 @@ START = [
         trace={"overlay": None},
     ),
     Situation(
-        "a Monday without a compass yet",
+        "a Monday, the compass named already",
         (Say(), Say(after=HOUR)),
         f"overlay {OPENING}",
         MONDAY,
-        trace={"overlay": "weekly_compass"},
+        trace={"overlay": "daily_focus"},
     ),
     Situation(
         "urgent", talk({"urgent": True}), OPENING, TUESDAY, trace={"overlay_reason": "urgent"}
@@ -161,7 +161,7 @@ START = [
     Situation(
         "a crisis",
         talk(MOVING | {"risk": "CRISIS"}),
-        OPENING,
+        "safety bridge handover",
         TUESDAY,
         trace={"overlay_reason": "crisis", "ops_reason": "crisis"},
     ),

@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import msgspec
 import pytest
-from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
+from tests.companion.lounge import Lounge, Told, open_lounge, reading_text, with_danger
 from tests.companion.situations import ASKED, BRIDGE, FULL, HANDOVER, LONG, MOVING, NOON, TUESDAY
 from tests.provider import Script
 
@@ -48,7 +48,7 @@ async def test_a_shipped_persona_is_met_when_first_talked_to(lounge: Lounge) -> 
     assert said["audioUrl"] is None
     assert list(said["timing"]) == ["stt_ms", "llm_ms", "tts_ms", "total_ms"]
     system = lounge.house.provider.requests("talker")[-1].json()["messages"][0]
-    assert system == {"role": "system", "content": shipped()["harbor"]}
+    assert system == {"role": "system", "content": with_danger(shipped()["harbor"])}
     after = (await lounge.house.get("/api/advisors")).json()
     (harbor,) = after[len(before) :]
     assert (harbor["slug"], harbor["name"], harbor["active"]) == ("harbor", "Harbor", False)
@@ -72,7 +72,7 @@ async def test_a_persona_that_was_changed_is_the_persons_own(lounge: Lounge) -> 
     await lounge.house.patch("/api/advisors/harbor", {"description": "You are a lighthouse."})
     await chat(lounge, personaId="harbor", text="Hello again.")
     first = lounge.house.provider.requests("talker")[-1].json()["messages"][0]["content"]
-    assert first == "You are a lighthouse."
+    assert first == with_danger("You are a lighthouse.")
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ async def test_every_block_is_a_system_part_for_anthropic_too(lounge: Lounge) ->
     persona = await lounge.house.advisor("claude:talker", description="You are Wren.")
     await chat(lounge, personaId=persona["id"], text=LONG)
     wire = lounge.house.provider.requests("talker")[-1].json()
-    assert wire["system"][0]["text"] == "You are Wren."
+    assert wire["system"][0]["text"] == with_danger("You are Wren.")
     assert HANDOVER in [one["text"] for one in wire["system"]]
     assert [one["role"] for one in wire["messages"]] == ["user"]
 
@@ -386,7 +386,7 @@ async def test_every_turn_has_a_trace_and_only_its_own_words_are_missing_in_it(
     council = await lounge.house.conversation(persona)
     turn = await lounge.house.say(council, "Is it so?")
     plain = (await lounge.house.get(f"/api/turns/{turn['turn_id']}/trace")).json()
-    stable = ["identity", "shared", "protocol", "rules", "clock"]
+    stable = ["identity", "shared", "protocol", "rules", "danger", "clock"]
     assert plain["system_blocks"] == [*stable, "user_context", "handover"]
     assert (plain["gate"], plain["posture"]) == ("none", None)
     assert (await lounge.house.get("/api/turns/none/trace")).status == 404

@@ -31,7 +31,7 @@ def advisor(slug: str = "harbor", description: str = "", prompt: str | None = No
 @pytest.mark.parametrize("slug", ["flint", "harbor", "margin"])
 def test_a_kernel_is_its_fragments_in_the_order_of_their_names(slug: str) -> None:
     parts = [path.read_text("utf-8").strip() for path in sorted((FOLDER / slug).glob("*.md"))]
-    assert len(parts) == 3
+    assert len(parts) == 4
     assert shipped()[slug] == "\n\n".join(parts)
     found = advisor(slug=slug, description=opening(slug))
     assert kernel(found) == shipped()[slug]

@@ -37,14 +37,20 @@ def test_rituals_fire_by_clock_and_state() -> None:
 
 
 def test_the_compass_comes_on_sunday_or_monday_morning_once_for_a_week() -> None:
-    focused = Rites(focus_on=SUNDAY.date())
-    sunday = pick(at(SUNDAY), focused)
-    assert sunday.overlay == "weekly_compass"
-    monday = Rites(focus_on=MONDAY.date(), compass_in=sunday.rites.compass_in)
-    assert pick(at(MONDAY), monday).overlay is None, "the same week"
-    assert pick(at(MONDAY), Rites(focus_on=MONDAY.date())).overlay == "weekly_compass"
-    assert pick(at(TUESDAY), Rites(focus_on=TUESDAY.date())).overlay is None
-    assert pick(at(MONDAY)).overlay == "daily_focus", "the day goes before the week"
+    sunday = pick(at(SUNDAY))
+    assert sunday.overlay == "weekly_compass", "the week goes before the day"
+    assert pick(at(SUNDAY), sunday.rites).overlay == "daily_focus"
+    assert pick(at(MONDAY), sunday.rites).overlay == "daily_focus", "the same week"
+    assert pick(at(MONDAY)).overlay == "weekly_compass"
+    assert pick(at(TUESDAY)).overlay == "daily_focus"
+
+
+@pytest.mark.parametrize(("risk", "why"), [("CRISIS", "crisis"), ("HIGH", "hard moment")])
+def test_no_ritual_and_no_tug_in_a_hard_moment(risk: str, why: str) -> None:
+    for moment in (at(TUESDAY), at(EVENING), at(NOON, 5, "Call the bank")):
+        skipped = pick(moment, risk=risk)
+        assert (skipped.overlay, skipped.reason, skipped.rites) == (None, why, Rites())
+    assert pick(at(NOON, 5), risk="HIGH", conflict=True).overlay == "conflict_regulation"
 
 
 @pytest.mark.parametrize(

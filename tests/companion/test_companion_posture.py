@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.companion.readings import reading
 
-from polyvox.companion.gate import Reading
-from polyvox.companion.ops import snippet
-from polyvox.companion.posture import HOUR, Stance, is_night, last_question, settle
+from polyvox.companion.blocks import snippet
+from polyvox.companion.gate import Gated, Reading
+from polyvox.companion.posture import HOUR, Stance, last_question, settle, stance_after
 
 
 def doubtful(posture: str = "REFLECTION") -> Reading:
@@ -61,6 +64,59 @@ def test_it_rests_after_three_hours_without_a_word() -> None:
     assert (later.posture, why) == ("COMPANION", "held")
 
 
+def gated(risk: str = "", **more: Any) -> Gated:
+    """A reading of a risk; without one its field could not be read."""
+    unread = () if risk else ("risk",)
+    return Gated(reading(**({"risk": risk} if risk else {}), **more), "lab:gate", unread=unread)
+
+
+FAILED, NOBODY = Gated(model="lab:gate", degrade="timeout"), Gated()
+
+
+@pytest.mark.parametrize(
+    ("after", "risks"),
+    [
+        ([gated("LOW"), gated("LOW"), gated("LOW")], ["CRISIS", "LOW", "LOW"]),
+        ([gated("LOW"), gated("MED")], ["CRISIS", "MED"]),
+        ([gated("LOW"), gated("HIGH"), gated("LOW"), gated("LOW")], [*["CRISIS"] * 3, "LOW"]),
+        ([gated("LOW"), gated("CRISIS"), gated("LOW"), gated("LOW")], [*["CRISIS"] * 3, "LOW"]),
+        ([FAILED] * 4, ["CRISIS"] * 4),
+        ([gated("LOW"), FAILED, gated("LOW")], ["CRISIS", "CRISIS", "LOW"]),
+        ([gated(), gated(), gated()], ["CRISIS"] * 3),
+        ([NOBODY, NOBODY], ["CRISIS"] * 2),
+    ],
+)
+def test_a_crisis_ends_with_two_calm_readings_in_a_row(
+    after: list[Gated], risks: list[str]
+) -> None:
+    stance, why = stance_after(Stance(at=1), gated("CRISIS", posture="PRACTICAL"), 2)
+    assert (stance.posture, stance.risk, why) == ("RECOVERY", "CRISIS", "crisis")
+    seen = []
+    for at, one in enumerate(after, start=3):
+        stance, why = stance_after(stance, one, at)
+        seen.append(stance.risk)
+        assert (stance.posture == "RECOVERY" and why == "crisis") or stance.risk != "CRISIS"
+    assert seen == risks
+
+
+def test_hours_end_no_crisis_but_a_hard_moment() -> None:
+    crisis, _ = stance_after(Stance(at=1), gated("CRISIS"), 2)
+    assert stance_after(crisis, FAILED, 9 * HOUR)[0].risk == "CRISIS"
+    assert stance_after(crisis, gated("LOW"), 9 * HOUR)[0].risk == "CRISIS"
+    assert stance_after(crisis, NOBODY, 9 * HOUR)[0].risk == "LOW", "nobody reads any more"
+    hard, why = stance_after(Stance(at=1), gated("HIGH"), 2)
+    assert (hard.posture, hard.risk, why) == ("RECOVERY", "HIGH", "hard moment")
+    assert stance_after(hard, FAILED, 3)[0].risk == "HIGH"
+    assert stance_after(hard, FAILED, 9 * HOUR)[0].risk == "LOW"
+    assert stance_after(hard, NOBODY, 3)[0] == Stance(at=3)
+
+
+def test_a_posture_that_could_not_be_read_is_held() -> None:
+    unread = Gated(reading(posture_confidence=0.9), "lab:gate", unread=("posture",))
+    stance, why = stance_after(Stance("IDEATION", at=1), unread, 2)
+    assert (stance.posture, why) == ("IDEATION", "unchanged")
+
+
 @given(st.lists(st.sampled_from(["REFLECTION", "IDEATION", "COMPANION"]), max_size=12))
 def test_without_certainty_no_single_suggestion_moves_it(suggested: list[str]) -> None:
     stance, before = Stance(at=1), "COMPANION"
@@ -71,7 +127,7 @@ def test_without_certainty_no_single_suggestion_moves_it(suggested: list[str]) -
         stance, before = after, posture
 
 
-def test_the_last_question_and_the_night() -> None:
+def test_the_last_question() -> None:
     assert last_question("Well. Did you call? Good. And did you sleep?") == "And did you sleep?"
     assert last_question("Well done.") == last_question(None) == ""
     assert last_question("Good. Did you call Dr. Smith?") == "Did you call Dr. Smith?"
@@ -80,4 +136,3 @@ def test_the_last_question_and_the_night() -> None:
     assert last_question("Did you see https://a.b/?x=1 today?") == (
         "Did you see https://a.b/?x=1 today?"
     )
-    assert [hour for hour in range(24) if is_night(hour)] == [0, 1, 2, 3, 4]

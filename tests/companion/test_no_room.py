@@ -13,7 +13,7 @@ from tests.companion.situations import ASKED, FULL, HANDOVER, LONG, MOVING, TUES
 
 pytestmark = pytest.mark.contract
 
-ROOM = 3_000
+ROOM, DANGER = 3_500, 425
 HOUR = timedelta(hours=1)
 
 
@@ -29,7 +29,7 @@ async def wren(lounge: Lounge) -> Any:
 
 def long(left: int) -> str:
     """A message that leaves about so many characters for the blocks."""
-    return ("x" * 9 + " ") * ((ROOM - left) // 10)
+    return ("x" * 9 + " ") * ((ROOM - DANGER - left) // 10)
 
 
 def run(heard: Heard) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.companion.lounge import Lounge, open_lounge
+from tests.companion.lounge import Lounge, open_lounge, with_danger
 from tests.companion.situations import BEGINS, Situation
 from tests.companion.situations_by_block import GATES, OPS, POSTURES, PROFILE, RECALL
 from tests.companion.situations_by_turn import LATER, START
@@ -76,7 +76,8 @@ async def test_situation(lounge: Lounge, situation: Situation) -> None:
     assert list(heard.blocks) == expected, heard.trace
     for name, text in zip(expected, heard.system, strict=True):
         assert text.startswith(BEGINS[name]), name
-    assert heard.blocks["persona"] == "You are Wren. You listen."
+    prompts: Any = "full" if situation.gate else "compact"
+    assert heard.blocks["persona"] == with_danger("You are Wren. You listen.", prompts)
     for name, text in situation.texts.items():
         assert text in heard.blocks[name]
     whole = "\n".join(heard.system)

@@ -47,8 +47,8 @@ async def test_the_guard_is_softer_in_the_persons_night(
             [(17, 9), (17, 17), (18, 6)],
             [None, "daily_focus", "daily_review"],
         ),
-        # A Sunday evening in UTC is their Monday morning: the focus, then the compass.
-        ("Pacific/Auckland", [(15, 19), (15, 21)], ["daily_focus", "weekly_compass"]),
+        # A Sunday evening in UTC is their Monday morning: the compass, then the focus.
+        ("Pacific/Auckland", [(15, 19), (15, 21)], ["weekly_compass", "daily_focus"]),
     ],
 )
 async def test_rituals_go_by_the_persons_clock_and_day(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -262,28 +263,58 @@ def test_the_plain_assistant_has_an_identity_and_no_protocol() -> None:
     thread = replace(talk().thread(), advisor=plain_assistant())
     made = request(thread)
     zone = prompt_set("full").text("clock").replace("{zone}", "UTC")
-    assert made.system == (SystemPart(f"{prompt_set('full').text('assistant')}\n\n{zone}"),)
+    full, danger = prompt_set("full"), prompt_set("full").text("danger")
+    assert made.system == (SystemPart("\n\n".join((full.text("assistant"), danger, zone))),)
     assert made.messages[-2].text.startswith("[For reference")
     first = replace(thread, answers=0)
     assert compile_request(COUNCIL, first, limits(), LARGE, Params()).draft.phase == ""
     own = replace(thread, advisor=replace(plain_assistant(), prompt="Be terse."))
     zone = "The time in front of a message is the time in this zone: UTC."
-    assert request(own).system == (SystemPart(f"Be terse.\n\n{zone}"),)
+    assert request(own).system == (SystemPart(f"Be terse.\n\n{danger}\n\n{zone}"),)
 
 
-def test_the_agents_prompt_alone_is_the_system_text() -> None:
+def test_the_agents_prompt_and_danger_are_the_system_text() -> None:
     prompt = "  You are @ai-engineer: {name}.\n\nBuild.  "
     agent = Advisor("i", "engineer", "@ai-engineer", "Does things.", prompt=prompt)
     for facts in (LARGE, SMALL):
         thread = Thread(agent, ThreadTurn("t", "m", 1, "hi", START))
         made = compile_request(AGENT, thread, limits(), facts, Params()).request
-        assert made.system == (SystemPart(prompt.strip()),)
+        danger = prompt_set(facts.prompts).text("danger")
+        assert made.system == (SystemPart(f"{prompt.strip()}\n\n{danger}"),)
         assert plain(made) == [("user", "hi")]
 
 
-def test_nothing_to_say_about_the_agent_is_no_system_text() -> None:
-    thread = Thread(Advisor("i", "s", "n", ""), ThreadTurn("t", "m", 1, "hi", None))
-    assert compile_request(AGENT, thread, limits(), LARGE, Params()).request.system == ()
+DANGER = {name: prompt_set(name).text("danger") for name in ("full", "compact")}
+BARE: list[dict[str, Any]] = [
+    {"blocks": ()},
+    {"blocks": ("identity",), "texts": {"identity": "{identity}"}},
+    {"blocks": ("danger", "identity")},
+]
+"""Recipes that say as little as they can."""
+
+
+@pytest.mark.parametrize("change", [{}, *BARE], ids=str)
+@pytest.mark.parametrize("base", ["council", "agent", "companion"])
+@pytest.mark.parametrize("facts", [LARGE, SMALL], ids=["full", "compact"])
+def test_every_recipe_ends_with_what_to_do_in_danger(
+    change: dict[str, Any], base: str, facts: ModelFacts
+) -> None:
+    recipe = changed(BUILT_IN[base], change)
+    for who in (Advisor("i", "s", "n", ""), Advisor("i", "s", "n", "Who."), plain_assistant()):
+        for round_ in (0, 1):
+            thread = Thread(who, ThreadTurn("t", "m", 1, "hi", None), round=round_)
+            system = compile_request(recipe, thread, limits(), facts, Params()).request.system
+            assert len(system) == 1
+            assert system[0].stable
+            assert system[0].text.endswith(DANGER[facts.prompts])
+            assert system[0].text.count(DANGER[facts.prompts]) == 1
+
+
+def test_nobody_can_write_over_what_to_do_in_danger() -> None:
+    own = changed(COUNCIL, {"blocks": ["identity", "danger"], "texts": {"danger": "Be brave."}})
+    thread = Thread(Advisor("i", "s", "n", "Who."), ThreadTurn("t", "m", 1, "hi", None))
+    system = compile_request(own, thread, limits(), LARGE, Params()).request.system
+    assert system[0].text == f"You are n.\n\nWho.\n\nBe brave.\n\n{DANGER['full']}"
 
 
 def agent_talk(turns: int) -> World:

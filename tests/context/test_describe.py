@@ -39,6 +39,7 @@ def test_numbers_agree_with_the_request() -> None:
         "shared",
         "protocol",
         "rules",
+        "danger",
         "clock",
         "memory",
         "user",

@@ -146,7 +146,7 @@ def test_a_text_that_is_gone_is_redacted_and_told() -> None:
     assert receipt.request.messages[0].text == "[redacted]"
     assert "Advisor 1: [redacted]" in receipt.request.messages[-2].text
     nothing = rebuild(newest, ReceiptSources(whole.receipts))
-    assert all(part.text == "\n\n".join(["[redacted]"] * 5) for part in nothing.request.system)
+    assert all(part.text == "\n\n".join(["[redacted]"] * 6) for part in nothing.request.system)
 
 
 @pytest.mark.parametrize("harm", ["missing", "other", "circle"])

@@ -50,8 +50,8 @@ def test_stored_bytes_do_not_grow_with_the_conversation() -> None:
     assert max(sizes[5:]) <= 1.2 * sizes[19]
     assert sizes[499] < 2_500
     texts = {name for packed in receipts for name in packed.spans}
-    # identity, shared, three early protocols, ongoing, rules, zone, reference template, council
-    assert len(texts) == 10
+    # identity, shared, three early protocols, ongoing, rules, danger, zone, reference, council
+    assert len(texts) == 11
 
 
 def test_each_receipt_appends_one_turn() -> None:

@@ -289,3 +289,26 @@ async def test_a_copy_of_the_companion_is_talked_with_alone(house: House, desk: 
     await expect(tool(page, "That’s all for now")).to_be_visible()
     await expect(page.get_by_role("navigation").get_by_text("(companion)")).to_have_count(1)
     await expect(page.get_by_role("group", name="Who is asked")).to_have_count(0)
+
+
+@alone
+@pytest.mark.parametrize("size", ["phone", "tablet", "desktop"])
+async def test_help_is_shown_under_a_message_of_danger(
+    house: House, desk: Desk, size: Size
+) -> None:
+    scripted(house, Script(pieces=("I am ", "here."), gates={1: "on"}), "Good.", "Yes.")
+    house.provider.script("gate", Script(text=reading_text({"risk": "CRISIS"})))
+    page = await desk.open("/", size=size)
+    await begun(house, page, "Harbor", "I don't want to wake up tomorrow.")
+    card = page.get_by_role("complementary", name="Where to find help")
+    await expect(card, "while it is still being answered").to_contain_text("emergency number")
+    house.provider.gate("on").set()
+    await answered(page, "Harbor")
+    assert await spill(page) == []
+    house.provider.script("gate", Script(text=reading_text({"risk": "LOW"})))
+    for count in (2, 3):
+        await ask(page, "Thank you.")
+        await answered(page, "Harbor", count)
+    await expect(card, "it goes on for one more, then it is over").to_have_count(2)
+    await page.reload()
+    await expect(card).to_have_count(2)

@@ -98,6 +98,7 @@ async def test_it_is_told_what_is_known_behind_its_own_texts(
             "shared",
             "protocol",
             "rules",
+            "danger",
             "clock",
             *found,
         ]

@@ -170,13 +170,14 @@ async def test_it_says_of_every_span_what_it_is_and_why(room: Room) -> None:
         ("shared", "system", True),
         ("protocol", "system", True),
         ("rules", "system", True),
+        ("danger", "system", True),
         ("clock", "system", True),
         ("user", "user", True),
         ("own", "assistant", True),
         ("reference", "user", True),
         ("current", "user", True),
     ]
-    assert spans[5].sources == (f"u{first.id}",)
+    assert spans[6].sources == (f"u{first.id}",)
     assert spans[-1].sources == (f"u{second.id}",)
     assert "turn 2 of 3" in spans[2].reason
     assert all(span.reason and span.chars == len(span.text) for span in spans)

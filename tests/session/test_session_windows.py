@@ -146,7 +146,7 @@ async def test_bookends_by_the_agent_recipe(room: Room) -> None:
     await live(room, talk, 30)
     await room.say(talk, "And now?")
     (sent,) = bodies(room)
-    assert sent.system == "You keep the books."
+    assert sent.system.startswith("You keep the books.\n\nBefore anything else: if the person")
     texts = [text for _, text in sent.messages]
     assert texts[:2] == ["message 1", "Ann says 1"]
     assert texts[2] == "[42 earlier messages of this conversation are not shown here.]"

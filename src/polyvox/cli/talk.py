@@ -22,6 +22,7 @@ from polyvox.cli.failure import STOPPED, tell
 from polyvox.cli.lookup import SCOPE, People
 from polyvox.cli.output import note_kindly
 from polyvox.errors import Invalid, PolyvoxError
+from polyvox.session.inspect import crises
 from polyvox.session.preview import Shown
 from polyvox.store import events as event_rows
 from polyvox.store import turns as turn_rows
@@ -223,7 +224,17 @@ class Talk:
             lambda tx: event_rows.notices(tx, conversation_id, after), SCOPE
         ):
             note_kindly(f"{notice.message} {notice.hint}".strip())
+        await self._note_help(conversation_id, board.turn_id)
         return Outcome(board.turn_id, tuple(new), bool(stops))
+
+    async def _note_help(self, conversation_id: str, turn_id: str) -> None:
+        """Say where to find help, where the person may be in danger."""
+        conversation = await self.app.conversations.get(SCOPE, conversation_id)
+        turn, crisis = await self.app.database.read(
+            lambda tx: (turn_rows.get_turn(tx, turn_id), crises(tx, conversation.id)), SCOPE
+        )
+        if turn_id in crisis and (text := await self.app.help_for(turn.content)):
+            note_kindly(text)
 
     async def _show(self, board: Board, conversation_id: str, after: int) -> None:
         """Let the view see what happens until nothing is left to do. A view that cannot go on

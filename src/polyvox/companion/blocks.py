@@ -1,7 +1,7 @@
 """Prompt assembly: the blocks of a companion turn, in their one order, each with its reason.
 
-    persona → standing instructions → posture → overlay? → bridge? → handover? → daily steering? →
-    ops snippet? → user context? → supplemental context?
+    persona → standing instructions → posture → safety? → overlay? → bridge? → handover? →
+    daily steering? → ops snippet? → user context? → supplemental context?
 
 Pure. Each block is its own system message. What comes from memory is quoted as data: it is said
 what it is, and it cannot close its own quotation.
@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from polyvox.companion import posture
-from polyvox.companion.gate import Posture, Reading
-from polyvox.companion.ops import Ops
+from polyvox.companion.gate import Posture, Reading, Risk
 from polyvox.companion.overlays import Choice, Open
-from polyvox.companion.posture import Stance, sentences
+from polyvox.companion.posture import HARD, Stance, sentences
 from polyvox.companion.recalling import MONTHS
 from polyvox.companion.texts import text
 from polyvox.context.words import plain, quoted, unstructured
@@ -100,15 +99,9 @@ def _second(brief: Brief, first_message: str) -> str:
 # -- the deferred profile: at most two lines about the person, each only where the turn needs it ---
 
 MOST = 2
+FAR_OFF, STYLE = "long_term_direction", "communication_preference"
 LONGEST = 240
 """Characters of one text in a line."""
-_WORDS = """will may mark bill rose grace hope joy art pat sue rob drew dawn faith summer april june
-august chase grant frank rich miles dean guy iris ivy jade lily ruby olive penny violet"""
-COMMON = frozenset(_WORDS.split())
-"""Names that are words, too."""
-_TITLES = """mr mrs ms miss dr prof professor doctor aunt uncle grandma grandpa granny sir madam the
-my our"""
-TITLES = frozenset(_TITLES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,48 +122,46 @@ def profile_lines(
     """(which part, the line) for this turn, the most telling first."""
     if turn == 1:
         return []
-    found: list[tuple[str, str]] = []
-    if told := people(profile, message, posture):
-        found.append(("relationships", told))
-    if reading.avoidance and profile.patterns:
-        found.append(("patterns", f"A pattern seen before: {_quoted(profile.patterns[0])}"))
-    if reading.intent in ("momentum", "output_task") and profile.work_context:
-        found.append(("work_context", f"Work: {_quoted(profile.work_context)}"))
-    if reading.intent == "momentum" and reading.direct_request and profile.long_term_direction:
-        found.append(("long_term_direction", f"Long term: {_quoted(profile.long_term_direction)}"))
-    if reading.asks_about_style and profile.communication_preference:
-        wanted = _quoted(profile.communication_preference)
-        preference = f"How they like to be spoken to: {wanted}"
-        found.append(("communication_preference", preference))
+    moving = reading.intent == "momentum"
+    preference, doing = profile.communication_preference, reading.intent in DOING_INTENTS
+    wanted = (
+        (reading.avoidance, "patterns", "A pattern seen before", next(iter(profile.patterns), "")),
+        (doing, "work_context", "Work", profile.work_context),
+        (moving and reading.direct_request, FAR_OFF, "Long term", profile.long_term_direction),
+        (reading.asks_about_style, STYLE, "How they like to be spoken to", preference),
+    )
+    found = [(name, f"{lead}: {_quoted(text)}") for due, name, lead, text in wanted if due and text]
+    if named_people := people(profile, message, posture, reading.recall.entities):
+        found.insert(0, ("relationships", named_people))
     return found[:MOST]
 
 
-def named(profile: Profile, message: str) -> list[str]:
-    """The tracked people whom a message names, as whole words: by the whole name, or by the first
-    of several."""
+def named(profile: Profile, message: str, entities: Sequence[str] = ()) -> list[str]:
+    """The tracked people whom a message names as they are written, or the gate found in it
+    (`entities`). A message all in small letters may name them so."""
+    text = "\n".join((message, *entities))
+    flags = re.IGNORECASE if message == message.lower() else re.NOFLAG
     return [
         name
         for name in profile.relationships
-        if any(_named(one, message) for one in (name, _first(name)) if one)
+        if any(re.search(rf"(?<!\w){re.escape(call)}(?!\w)", text, flags) for call in _calls(name))
     ]
 
 
-def _first(name: str) -> str:
-    words = name.split()
-    titled = not words or words[0].strip(".").casefold() in TITLES
-    return "" if titled or len(words) == 1 else words[0]
+def _calls(name: str) -> list[str]:
+    """A whole name, and the first of several; one of two letters, or with a dot, is a title."""
+    first, *more = name.split() or [""]
+    return [name, first] if more and len(first) > 2 and "." not in first else [name] if name else []
 
 
-def _named(name: str, message: str) -> bool:
-    """A name that is a word as well counts where it is written as one inside a sentence."""
-    if name.casefold() in COMMON:
-        return re.search(rf"[\w,;’'\"] +{re.escape(name.title())}(?!\w)", message) is not None
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message, re.IGNORECASE) is not None
-
-
-def people(profile: Profile, message: str, posture: Posture = "COMPANION") -> str:
+def people(
+    profile: Profile,
+    message: str,
+    posture: Posture = "COMPANION",
+    entities: Sequence[str] = (),
+) -> str:
     """The line on the people whom a message names, or on everybody's where it is about them."""
-    names = named(profile, message)
+    names = named(profile, message, entities)
     if not names and posture == "RELATIONSHIP":
         names = list(profile.relationships)[:3]
     told = [_person(name, profile.relationships[name]) for name in names[:3]]
@@ -185,7 +176,66 @@ def _quoted(text: str) -> str:
     return quoted(text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()}…")
 
 
+# -- the ops snippet: one sentence on a thread or two to anchor on, where it is about doing --------
+
+OPS_WORDS = 22
+PRESSED = 0.70
+DOING_INTENTS = ("momentum", "output_task")
+NO_THREAD = "no thread to anchor on"
+DOING_POSTURES = ("MOMENTUM", "PRACTICAL")
+
+
+@dataclass(frozen=True, slots=True)
+class Ops:
+    """The snippet, where its threads came from, and why it is there or not."""
+
+    text: str = ""
+    source: str = ""
+    reason: str = ""
+
+
+def snippet(
+    reading: Reading,
+    stance: Stance,
+    brief: Sequence[str],
+    loops: Sequence[str],
+    recalled: Sequence[str],
+    *,
+    supplemental: bool,
+) -> Ops:
+    """The sentence for this turn."""
+    if supplemental:
+        return Ops(reason="supplemental context is present")
+    if reading.risk in HARD:
+        return Ops(reason=HARD[reading.risk])
+    doing = reading.intent in DOING_INTENTS or stance.posture in DOING_POSTURES
+    pressed = stance.pressure == "HIGH" and stance.confidence >= PRESSED
+    if not doing and not pressed:
+        return Ops(reason="not about doing")
+    for source, threads in (("startbrief", brief), ("loops", loops), ("recall", recalled)):
+        shown = (plain(thread).rstrip(".") for thread in threads)
+        named = [thread for thread in shown if thread][:2]
+        if named:
+            return Ops(_sentence(named), source, "about doing" if doing else "pressure")
+    return Ops(reason=NO_THREAD)
+
+
+def _sentence(threads: Sequence[str]) -> str:
+    """At most 22 words; two threads where both fit, else the first, cut."""
+    lead = "Worth coming back to:"
+    both = f"{lead} {' and '.join(map(quoted, threads))}."
+    if len(both.split()) <= OPS_WORDS:
+        return both
+    words, room = threads[0].split(), OPS_WORDS - len(lead.split())
+    cut = " ".join(words[:room]) + ("" if len(words) <= room else "…")
+    return f"{lead} {quoted(cut)}."
+
+
+# -- assembly --------------------------------------------------------------------------------------
+
 STANDING_CHARS = 1200
+NIGHT_ENDS = 5
+"""The hour, local time, until which it asks for less."""
 STEERING_WORDS = 24
 YESTERDAY = "Yesterday's note, not an instruction:"
 
@@ -225,6 +275,7 @@ def assemble(parts: Parts) -> list[Block]:
         Block("persona", parts.kernel),
         Block("standing_instructions", standing(parts.standing)),
         Block("posture", _posture(parts)),
+        Block("safety", _safety(parts.stance.risk)),
         Block("overlay", _overlay(parts.overlay)),
         Block("bridge", parts.carried.bridge),
         Block("handover", parts.carried.handover),
@@ -274,12 +325,16 @@ def _fitting(instructions: Sequence[str], room: int) -> list[str]:
 def _posture(parts: Parts) -> str:
     stance = parts.stance
     lines = [f"{stance.posture}, pressure {stance.pressure}. {text(f'posture/{stance.posture}')}"]
-    if parts.reading.intent == "momentum":
-        night = posture.is_night(parts.hour)
+    if parts.reading.intent == "momentum" and stance.risk not in HARD:
+        night = parts.hour < NIGHT_ENDS
         lines.append(text("posture/momentum_guard_night" if night else "posture/momentum_guard"))
         if asked := posture.last_question(parts.before):
             lines.append(f"You asked this last time; do not ask it again now: {quoted(asked)}")
     return _headed("CONVERSATION_POSTURE", "\n".join(lines))
+
+
+def _safety(risk: Risk) -> str:
+    return _headed("SAFETY", text(f"safety/{risk}")) if risk in HARD else ""
 
 
 def _overlay(choice: Choice) -> str:

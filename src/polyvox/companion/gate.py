@@ -1,20 +1,19 @@
 """The gate: one call of a small model that reads a message and fills in a form about it.
 
-It never answers the message, and never fails a turn: what cannot be read, or does not come in time,
-is the reading without a gate together with the reason, which the trace shows.
+It never answers the message, and never fails a turn: a field that cannot be read has its default
+and is named in the trace; a reply that cannot be read, or comes too late, is no reading at all.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from polyvox.companion.texts import text
 from polyvox.context.words import quoted
@@ -22,14 +21,11 @@ from polyvox.errors import CapReached, ModelError, PolyvoxError, Refused
 from polyvox.models.base import ChatMessage, Model, Request, SystemPart
 from polyvox.replies import objects
 from polyvox.resources import Resources
-from polyvox.settings.complaint import misfit
 from polyvox.store.usage import check_caps
 from polyvox.thread import Thread
 from polyvox.values import Params, Scope, Turn, Usage
 
-# -- what the gate made of a message: a closed set of judgements, checked as they come in ----------
-# A reply that cannot be read is a degrade that is shown, never a silent default; only the free
-# words, which decide nothing, may be missing or too long.
+# -- the form: a closed set of judgements, each with the default that is safe ----------------------
 
 Intent = Literal["companion", "momentum", "output_task", "learning"]
 Posture = Literal[
@@ -37,127 +33,164 @@ Posture = Literal[
 ]
 Level = Literal["LOW", "MED", "HIGH"]
 Risk = Literal["LOW", "MED", "HIGH", "CRISIS"]
+RecallKind = Literal["topic", "about_me", "last_time", "open_loops", "instructions", "none"]
 Part = Annotated[float, Meta(ge=0, le=1)]
-LONGEST_WORD = 60
-"""Characters of a word that the gate chooses freely."""
-Word = Annotated[str, Meta(max_length=LONGEST_WORD)]
-FREE, NUMBERS = ("mood", "energy", "tone"), ("confidence", "posture_confidence")
+Word = Annotated[str, Meta(max_length=60)]
+"""Words that the gate chooses freely: they decide nothing alone, so a longer one is cut."""
+Words = tuple[Word, ...]
+MOST_WORDS = 8
+
+FormT = TypeVar("FormT", bound=Struct)
 
 
 class Unreadable(PolyvoxError):
     """The gate's reply is not a reading."""
 
 
-class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
-    """A message as the gate reads it."""
+class RecallSpec(Struct, frozen=True):
+    """A question to memory, pronouns resolved, in the language of the talk."""
 
-    action: Literal["memory_query", "none"]
-    confidence: Part
-    """How sure it is of the action."""
-    explicit: bool
-    """Whether memory was asked for in so many words."""
-    direct_request: bool
-    urgent: bool
-    intent: Intent
-    posture: Posture
-    pressure: Level
-    posture_confidence: Part
-    topic_shift: bool
-    explicit_shift: bool
-    """Whether the person says that they want to talk differently now."""
-    mood: Word
-    energy: Word
-    tone: Word
-    risk: Risk
-    avoidance: bool
-    asks_about_style: bool
-    correction: bool
-    dismissal: bool
-    conflict: bool
-    story_worth_exploring: bool
+    kind: RecallKind = "none"
+    entities: Words = ()
+    topics: Words = ()
+    time: Word = ""
+    intent: Word = ""
 
 
-NO_GATE = Reading(
-    action="none",
-    confidence=0.0,
-    explicit=False,
-    direct_request=False,
-    urgent=False,
-    intent="companion",
-    posture="COMPANION",
-    pressure="MED",
-    posture_confidence=0.0,
-    topic_shift=False,
-    explicit_shift=False,
-    mood="",
-    energy="",
-    tone="",
-    risk="LOW",
-    avoidance=False,
-    asks_about_style=False,
-    correction=False,
-    dismissal=False,
-    conflict=False,
-    story_worth_exploring=False,
-)
-"""Where there is no gate: nothing is guessed from words."""
+class Reading(Struct, frozen=True):
+    """A message as the gate reads it. The defaults stand where nobody reads: nothing is guessed."""
+
+    risk: Risk = "LOW"
+    action: Literal["memory_query", "none"] = "none"
+    confidence: Part = 0.0
+    """Of the action."""
+    explicit: bool = False
+    """True if memory was asked for in so many words."""
+    direct_request: bool = False
+    urgent: bool = False
+    intent: Intent = "companion"
+    posture: Posture = "COMPANION"
+    pressure: Level = "MED"
+    posture_confidence: Part = 0.0
+    topic_shift: bool = False
+    explicit_shift: bool = False
+    """True if the person says that they want to talk differently now."""
+    mood: Word = ""
+    energy: Word = ""
+    tone: Word = ""
+    avoidance: bool = False
+    asks_about_style: bool = False
+    correction: bool = False
+    dismissal: bool = False
+    conflict: bool = False
+    story_worth_exploring: bool = False
+    recall: RecallSpec = RecallSpec()
 
 
-def read(reply: str) -> Reading:
-    """The reading in a model's reply: JSON, perhaps fenced or with words around it."""
-    wrong = "it holds no reading"
-    for value in objects(reply):
+NO_GATE = Reading()
+
+
+def read(reply: str) -> tuple[Reading, tuple[str, ...]]:
+    """The reading in a model's reply (JSON, perhaps fenced or with words around it), and the fields
+    that have their defaults because they were missing or unknown."""
+    forms = [_filled(Reading, value) for value in objects(reply)]
+    reading, unread = min(forms, key=lambda form: len(form[1]), default=(NO_GATE, None))
+    if unread is None or len(unread) == len(_decisive(Reading)):
+        raise Unreadable("The gate's reply holds no reading.")
+    return reading, tuple(unread)
+
+
+def _filled(kind: type[FormT], form: Mapping[str, Any]) -> tuple[FormT, list[str]]:
+    """Fill in a form field by field, and list the decisive fields that could not be."""
+    values = {str(name).strip().casefold(): value for name, value in form.items()}
+    given: dict[str, Any] = {}
+    unread = []
+    for name, hint in _hints(kind).items():
+        value = values.get(name)
+        if hint is RecallSpec and isinstance(value, Mapping):
+            given[name], inner = _filled(RecallSpec, value)
+            unread += [f"{name}.{field}" for field in inner]
+            continue
         try:
-            return msgspec.convert(_mended(value), Reading)
-        except msgspec.ValidationError as error:
-            wrong = misfit(error)
-    raise Unreadable(f"The gate's reply cannot be read: {wrong}.")
+            given[name] = msgspec.convert(_tidy(value, hint), hint, strict=False)
+        except msgspec.ValidationError:
+            if name in _decisive(kind):
+                unread.append(name)
+    return kind(**given), unread
 
 
-def _mended(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, where a form is filled in carelessly: free words are cut or left out, and a number
-    may stand between quotation marks. No decision is touched."""
-    mended = dict(value)
-    for name in FREE:
-        word = mended.get(name)
-        mended[name] = word.strip()[:LONGEST_WORD] if isinstance(word, str) else ""
-    for name in NUMBERS:
-        if isinstance(number := mended.get(name), str):
-            with contextlib.suppress(ValueError):  # then it stays a text, which is no number
-                mended[name] = float(number)
-    return mended
+def _tidy(value: Any, hint: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
+    """A value as its field wants it: any case, a number between quotation marks, words cut."""
+    if hint == Words:
+        value = [value] if isinstance(value, str) else value
+        items = value if isinstance(value, list) else []
+        return [_tidy(word, Word) for word in items if isinstance(word, str) and word.strip()][
+            :MOST_WORDS
+        ]
+    if not isinstance(value, str):
+        return value
+    value = value.strip()
+    if get_origin(hint) is Literal:
+        options = {option.casefold(): option for option in get_args(hint)}
+        return options.get(value.casefold(), value)
+    return value[:60].rstrip() if hint == Word else value
+
+
+@functools.cache
+def _hints(kind: type[Struct]) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+@functools.cache
+def _decisive(kind: type[Struct]) -> frozenset[str]:
+    """The fields that decide something; the others may be missing without a remark."""
+    return frozenset(name for name, hint in _hints(kind).items() if hint not in (Word, Words))
 
 
 @functools.cache
 def schema() -> str:
-    """The JSON schema that the gate's reply is to follow."""
-    components = msgspec.json.schema_components([Reading], ref_template="#/$defs/{name}")
-    told = components[1]["Reading"] | {"additionalProperties": False}
-    return msgspec.json.encode(told).decode()
+    """The JSON schema of the gate's reply: every field is asked for."""
+    _, parts = msgspec.json.schema_components([Reading], ref_template="#/$defs/{name}")
+    for part in parts.values():
+        for field in part["properties"].values():
+            field.pop("default", None)
+        part |= {"additionalProperties": False, "required": list(part["properties"])}
+    parts["Reading"]["properties"]["recall"] = parts["RecallSpec"]
+    return msgspec.json.encode(parts["Reading"]).decode()
 
 
 MAX_TOKENS = 1500
 """The form takes about 300; a model that thinks aloud needs the rest."""
 BEFORE = 4
-"""So many messages before the current one are shown."""
+"""Messages before the current one that are shown."""
 LONGEST = 4000
 """Characters of each message that are shown."""
+REST = 60_000_000
+"""Microseconds that a gate is left alone after it timed out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """What was read, by whom, and why it is the plain reading if it is."""
+    """The reading of a message, its reader, and why it is the plain reading if it is."""
 
     reading: Reading = NO_GATE
     model: str | None = None
     """None: there is no gate."""
     degrade: str | None = None
     spent: tuple[tuple[str, Usage], ...] = ()
+    unread: tuple[str, ...] = ()
+    """Fields of the reading that have their defaults because they could not be read."""
 
     @property
     def open(self) -> bool:
-        """Whether a model has read the message."""
+        """True if a model has read the message."""
         return self.model is not None and self.degrade is None
+
+    @property
+    def complaint(self) -> str | None:
+        """The degrade of the trace, if there is one."""
+        why = self.degrade or (f"incomplete ({', '.join(self.unread)})" if self.unread else "")
+        return f"gate: {why}" if why else None
 
 
 async def ask(model: Model, before: Sequence[ChatMessage], current: str, seconds: float) -> Gated:
@@ -170,7 +203,8 @@ async def ask(model: Model, before: Sequence[ChatMessage], current: str, seconds
                 reply = await _reply(model, request, spent)
             except Refused:  # perhaps that server takes no schema
                 reply = await _reply(model, replace(request, schema=None), spent)
-        return Gated(read(reply), model.id, None, tuple(spent))
+        reading, unread = read(reply)
+        return Gated(reading, model.id, None, tuple(spent), unread)
     except TimeoutError:
         why = "timeout"
     except Unreadable:
@@ -181,7 +215,7 @@ async def ask(model: Model, before: Sequence[ChatMessage], current: str, seconds
 
 
 def request_of(before: Sequence[ChatMessage], current: str) -> Request:
-    """What the gate is asked: the messages are material, quoted, in one message."""
+    """The request to the gate: the messages are material, quoted, in one message."""
     who = {"user": "person", "assistant": "companion"}
     lines = ["The last messages:"] if before else []
     lines += [f"{who[one.role]}: {quoted(one.text[:LONGEST])}" for one in before[-BEFORE:]]
@@ -203,45 +237,55 @@ async def _reply(model: Model, request: Request, spent: list[tuple[str, Usage]])
         spent.append((reply.model, reply.usage))
 
 
-# -- having a message read before it is answered: by whom, and what holds where nobody does --------
+# -- having a message read before it is answered ---------------------------------------------------
 
 
 async def read_message(
-    resources: Resources, scope: Scope, turn: Turn, thread: Thread, model: str
+    resources: Resources,
+    resting: MutableMapping[str, int],
+    scope: Scope,
+    turn: Turn,
+    thread: Thread,
+    model: str,
 ) -> Gated:
-    """Have the message read, where there is a model for it; `model` is whom it goes to."""
+    """Have the message read, where there is a model for it; `model` is the one that answers.
+    `resting`: until when gates that timed out are left alone."""
     name = resources.settings.models.gate or ("" if model.startswith("local:") else model)
     if not name:
         return Gated()
-    limits = resources.settings.limits
+    limits, now = resources.settings.limits, resources.clock()
+    if now < resting.get(name, now) <= now + REST:
+        return Gated(model=name, degrade="resting")
     try:
         if limits.capped:
             await resources.database.read(
-                lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, resources.clock()),
-                scope,
+                lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, now), scope
             )
         seconds = resources.settings.memory.gate_seconds
-        return await ask(resources.models.get(name), messages_of(thread), turn.content, seconds)
+        gated = await ask(resources.models.get(name), messages_of(thread), turn.content, seconds)
     except CapReached:
         return Gated(model=name, degrade="cap")
     except PolyvoxError as error:
         return Gated(model=name, degrade=error.code)
+    if gated.degrade == "timeout":
+        resting[name] = resources.clock() + REST
+    return gated
 
 
 def messages_of(thread: Thread) -> list[ChatMessage]:
     """The session so far, as this persona knows it."""
-    found = []
-    for said in thread.past:
-        if said.session_id == thread.current.session_id:
-            found.append(ChatMessage("user", said.text))
-            found += [ChatMessage("assistant", one.text) for one in said.own]
-    return found
+    messages = []
+    for earlier in thread.past:
+        if earlier.session_id == thread.current.session_id:
+            messages.append(ChatMessage("user", earlier.text))
+            messages += [ChatMessage("assistant", answer.text) for answer in earlier.own]
+    return messages
 
 
 def judged(gated: Gated) -> dict[str, Any] | None:
     """The judgements without the words that a model chose freely."""
     if not gated.open:
         return None
-    free = ("mood", "energy", "tone")
-    told: dict[str, Any] = msgspec.to_builtins(gated.reading)
-    return {name: value for name, value in told.items() if name not in free}
+    data: dict[str, Any] = msgspec.to_builtins(gated.reading)
+    decisive = {name: value for name, value in data.items() if name in _decisive(Reading)}
+    return decisive | {"recall": gated.reading.recall.kind}

@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 
 from polyvox.companion.gate import Reading
+from polyvox.companion.posture import HARD
 
 Overlay = Literal[
     "daily_focus",
@@ -104,8 +105,11 @@ def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True
     rites = heard(moment, reading, rites)
     if (why := _unwelcome(moment, reading, rites)) is not None:
         return Choice(None, why, rites)
-    if moment.turn == 1 and (ritual := _ritual(moment, rites)) is not None:
-        return Choice(ritual, "session start", _done(ritual, moment, rites))
+    if moment.turn == 1 and (ritual := _ritual(moment.local, rites)) is not None:
+        if reading.risk in HARD:
+            return Choice(None, HARD[reading.risk], rites)
+        name, done = ritual
+        return Choice(name, "session start", done)
     if moment.turn < YOUNG:
         return Choice(None, "too young", rites)
     if not gated:
@@ -114,7 +118,7 @@ def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True
         return Choice("conflict_regulation", "conflict", rites)
     if _spirals(moment, reading, rites):
         return Choice("curiosity_spiral", "a story worth exploring", _spun(moment, rites))
-    if (tug := _tugs(moment, rites)) is None:
+    if (tug := HARD.get(reading.risk) or _tugs(moment, rites)) is None:
         done = replace(rites, tug_on=moment.local.date())
         return Choice("accountability_tug", "an open loop", done, moment.loop)
     return Choice(None, tug, rites)
@@ -146,15 +150,17 @@ def _unwelcome(moment: Moment, reading: Reading, rites: Rites) -> str | None:
     return None
 
 
-def _ritual(moment: Moment, rites: Rites) -> Overlay | None:
-    local, today = moment.local, moment.local.date()
-    morning = local.hour in MORNING
+def _ritual(local: datetime, rites: Rites) -> tuple[Overlay, Rites] | None:
+    """The ritual that is due, and the state once it is done. The compass comes before the day's
+    focus: else only who talks twice in a morning would ever have one."""
+    today, morning = local.date(), local.hour in MORNING
+    week = compass_week(today)
+    if morning and today.isoweekday() in (7, 1) and rites.compass_in != week:
+        return "weekly_compass", replace(rites, compass_in=week)
     if morning and rites.focus_on != today:
-        return "daily_focus"
+        return "daily_focus", replace(rites, focus_on=today)
     if local.hour in EVENING and rites.review_on != today:
-        return "daily_review"
-    if morning and today.isoweekday() in (7, 1) and rites.compass_in != compass_week(today):
-        return "weekly_compass"
+        return "daily_review", replace(rites, review_on=today)
     return None
 
 
@@ -163,15 +169,6 @@ def compass_week(day: date) -> tuple[int, int]:
     ahead = day + timedelta(days=1) if day.isoweekday() == 7 else day
     year, week, _ = ahead.isocalendar()
     return year, week
-
-
-def _done(ritual: Overlay, moment: Moment, rites: Rites) -> Rites:
-    today = moment.local.date()
-    if ritual == "daily_focus":
-        return replace(rites, focus_on=today)
-    if ritual == "daily_review":
-        return replace(rites, review_on=today)
-    return replace(rites, compass_in=compass_week(today))
 
 
 def _spirals(moment: Moment, reading: Reading, rites: Rites) -> bool:

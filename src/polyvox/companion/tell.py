@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from polyvox.companion import blocks, ops, overlays, starting
+from polyvox.companion import blocks, overlays, starting
 from polyvox.companion.blocks import Parts, brief_of, loops_of, ops_of, profile_of, tug_of
-from polyvox.companion.gate import Gated, judged, messages_of, read_message
+from polyvox.companion.gate import Gated, Risk, judged, messages_of, read_message
 from polyvox.companion.overlays import Moment, Rites
 from polyvox.companion.personas import kernel
 from polyvox.companion.posture import Stance, stance_after
@@ -27,6 +27,7 @@ from polyvox.companion.recalling import Librarian, Sought
 from polyvox.companion.starting import Opened
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
+from polyvox.events import ConversationChanged
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import Lookup, MemoryService, NoMemory, Services
@@ -37,7 +38,6 @@ from polyvox.memory.tables.companions import Kept, Mark, Marks
 from polyvox.memory.tables.redaction import keep_told
 from polyvox.memory.tell import (
     AdvisorView,
-    Blocks,
     PostureTrace,
     Runtime,
     Told,
@@ -64,6 +64,12 @@ PURPOSE = "gate"
 """Under this name the gate's usage is summed, among the advisors too."""
 WINDOW = 8
 """Messages of the session that the request holds: they are not recalled."""
+MARKED: dict[Risk, tuple[Mark, ...]] = {
+    **dict.fromkeys(("LOW", "MED"), ()),
+    "HIGH": ("risk",),
+    "CRISIS": ("risk", "crisis"),
+}
+"""The marks of a turn by the risk in force. They stay where it is answered once more."""
 TRIES = 3
 """So often what was decided is decided anew because another conversation was quicker."""
 REACH = 60_000
@@ -117,11 +123,8 @@ class Ready:
     gated: Gated
     begun: Begun
     marks: Sequence[Mark]
-    states: Sequence[State]
-    traces: Sequence[Trace]
-    blocks: Sequence[Blocks]
-    unsaid: Sequence[State]
-    """The states, where nothing is answered."""
+    decided: Sequence[_Decided]
+    """For each persona."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,8 @@ class CompanionMemory:
 
     resources: Resources
     services: Services
+    resting: dict[str, int] = field(default_factory=dict, compare=False)
+    """Until when gates that timed out are left alone, by their names."""
 
     def look(self, tx: Tx, view: TurnView) -> TurnView:
         """Read what is stored of the turn and before it. In an exchange a persona is told
@@ -141,7 +146,12 @@ class CompanionMemory:
         resources, clock = self.resources, seen.clock
         memory = self.services.of(view.recipe)
         memory = memory.here() if view.imagined else memory
-        made = await _ready(resources, memory, view, seen)
+        cloud = starting.leaves(resources, view.recipe, [one.facts.id for one in view.advisors])
+        gated, begun = await asyncio.gather(
+            _gate(resources, view, seen.threads[0], clock, self.resting),
+            _start(resources, memory, view, seen.kept, cloud, clock),
+        )
+        made = await _decide_all(resources, memory, view, seen, gated, begun, clock)
         for last in () if view.imagined else (*[False] * TRIES, True):
             if await _keep(resources, view, made, clock, last=last):
                 break
@@ -152,7 +162,8 @@ class CompanionMemory:
         def unsay(tx: Tx) -> None:
             _unsay(tx, view, made, resources.clock())
 
-        return Told(tuple(made.blocks), tuple(made.traces), unsay=unsay)
+        blocks_, traces = zip(*((one.memory, one.trace) for one in made.decided), strict=True)
+        return Told(blocks_, traces, unsay=unsay)
 
 
 async def _keep(
@@ -172,14 +183,14 @@ async def _keep(
         if "corrected" not in made.marks:  # it may have been read so the first time
             companions.unmark(tx, turn, "corrected")
         companions.put_marks(tx, turn, made.marks)
-        _put_states(tx, view, made, made.states, now)
+        _put_states(tx, view, made, [one.state for one in made.decided], now)
         told = [
-            (one.answer_id, msgspec.structs.replace(trace, timings=clock.steps).json)
-            for one, trace in zip(view.advisors, made.traces, strict=True)
+            (one.answer_id, msgspec.structs.replace(decided.trace, timings=clock.steps).json)
+            for one, decided in zip(view.advisors, made.decided, strict=True)
         ]
         companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
-        for one, told_blocks in zip(view.advisors, made.blocks, strict=True):
-            names = [name for name, _ in told_blocks]
+        for one, decided in zip(view.advisors, made.decided, strict=True):
+            names = [name for name, _ in decided.memory]
             keep_told(tx, one.answer_id, blocks.sources_of(made.begun[0].start, names))
         for model, spent in made.gated.spent:
             usage.record(
@@ -193,7 +204,11 @@ async def _keep(
             )
         return True
 
-    return await resources.database.write(write, scope)
+    kept = await resources.database.write(write, scope)
+    if kept and "crisis" in made.marks:  # whoever looks at the turn shows the help at once
+        shown = ConversationChanged("message", turn.message_id)
+        resources.journal.soon(scope, turn.conversation_id, lambda _: (None, [shown]))
+    return kept
 
 
 def _put_states(tx: Tx, view: TurnView, made: Ready, states: Sequence[State], now: int) -> None:
@@ -207,17 +222,7 @@ def _unsay(tx: Tx, view: TurnView, made: Ready, now: int) -> None:
     if not went_unanswered(tx, view.turn.id):
         return  # there is an earlier version, or it is gone
     companions.unmark(tx, view.turn, "reinjected")
-    _put_states(tx, view, made, made.unsaid, now)
-
-
-async def _ready(resources: Resources, memory: MemoryService, view: TurnView, seen: _Seen) -> Ready:
-    clock = seen.clock
-    cloud = starting.leaves(resources, view.recipe, [one.facts.id for one in view.advisors])
-    gated, begun = await asyncio.gather(
-        _gate(resources, view, seen.threads[0], clock),
-        _start(resources, memory, view, seen.kept, cloud, clock),
-    )
-    return await _decide_all(resources, memory, view, seen, gated, begun, clock)
+    _put_states(tx, view, made, [one.unsaid for one in made.decided], now)
 
 
 async def _decide_all(
@@ -251,22 +256,20 @@ async def _decide_all(
             *opened.degrades,
             standing_degrade,
             blocks.left_out(standing),
-            gated.degrade and f"gate: {gated.degrade}",
+            gated.complaint,
         ),
     )
-    states, traces, unsaid, told = [], [], [], []
     trimmed = replace(opened, start=used)
+    every = []
     for one, thread, state in zip(view.advisors, seen.threads, seen.states, strict=True):
         decided = await _decide(
             resources, view, one, thread, state, gated, trimmed, standing, here, again, clock
         )
-        told.append(decided.memory)
+        made.update(MARKED[decided.state.stance.risk])
         if decided.reinjected:
             made.add("reinjected")
-        states.append(decided.state)
-        unsaid.append(decided.unsaid)
-        traces.append(decided.trace)
-    return Ready(seen, gated, begun, sorted(made), states, traces, told, unsaid)
+        every.append(decided)
+    return Ready(seen, gated, begun, sorted(made), every)
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
@@ -302,15 +305,21 @@ def _states(tx: Tx, view: TurnView) -> list[State]:
 # -- the two calls -------------------------------------------------------------------------------
 
 
-async def _gate(resources: Resources, view: TurnView, thread: Thread, clock: _Clocked) -> Gated:
+async def _gate(
+    resources: Resources,
+    view: TurnView,
+    thread: Thread,
+    clock: _Clocked,
+    resting: dict[str, int],
+) -> Gated:
     if view.imagined:
         return Gated()
     since = time.perf_counter()
     model = view.advisors[0].facts.id
-    found = await read_message(resources, view.scope, view.turn, thread, model)
-    if found.model is not None:
+    gated = await read_message(resources, resting, view.scope, view.turn, thread, model)
+    if gated.model is not None:
         clock.mark("gate", since)
-    return found
+    return gated
 
 
 async def _start(
@@ -400,13 +409,13 @@ async def _decide(
     carried = blocks.carry(brief, 1 if opened.late else number, here.first, reading, again)
     daily = start.daily
     steering, lead = "", blocks.YESTERDAY
-    if number == 1 and daily is not None and daily.exists:
+    crisis = stance.risk == "CRISIS"
+    if number == 1 and daily is not None and daily.exists and not crisis:
         sure = 0.0 if daily.confidence is None else daily.confidence
         lead = blocks.steering_lead(daily.analysis_date, local.date())
         steering = blocks.steering(daily.steering_note or "", sure, daily.quality_flag or "", lead)
-    lines = blocks.profile_lines(
-        profile_of(start.user_model), number, reading, stance.posture, turn.content
-    )
+    profile = profile_of(None if crisis else start.user_model)
+    lines = blocks.profile_lines(profile, number, reading, stance.posture, turn.content)
     before = next((said.text for said in reversed(messages) if said.role == "assistant"), "")
     parts = Parts(
         kernel(advisor),
@@ -418,7 +427,7 @@ async def _decide(
         overlay,
         carried,
         steering,
-        ops.Ops(),
+        blocks.Ops(),
         lines,
         "",
         lead,
@@ -441,16 +450,16 @@ async def _decide(
         heard=heard_of(mine, ())[:-WINDOW],
     )
     since = time.perf_counter()
-    sought = Sought(decision="off")
-    if look is not None:
+    sought = Sought(decision="crisis" if crisis else "off")
+    if look is not None and not crisis:
         sought = await librarian.seek(turn.content, gated)
-    snippet = ops.snippet(
+    snippet = blocks.snippet(
         reading, stance, ops_of(start), loops_of(start), (), supplemental=bool(sought.text)
     )
-    if snippet.reason == ops.NO_THREAD and look is not None and not sought.looked:
+    if snippet.reason == blocks.NO_THREAD and look is not None and not sought.looked:
         threads, degrade = await librarian.threads(turn.content)
         sought = replace(sought, degrade=degrade)
-        snippet = ops.snippet(reading, stance, (), (), threads, supplemental=False)
+        snippet = blocks.snippet(reading, stance, (), (), threads, supplemental=False)
     clock.mark("recall", since)
     made = blocks.assemble(replace(parts, ops=snippet, supplemental=sought.text))
     memory = tuple((block.name, block.text) for block in made if block.name != "persona")
@@ -477,6 +486,7 @@ async def _decide(
         gate=gated.model or "none",
         gate_degrade=gated.degrade,
         reading=judged(gated),
+        risk=stance.risk,
         posture=PostureTrace(stance.posture, stance.pressure, stance.confidence, posture_why),
         overlay=overlay.overlay,
         overlay_reason=overlay.reason,

@@ -31,7 +31,15 @@ from polyvox.context.draft import (
     size_of,
     system_size,
 )
-from polyvox.context.recipe import PhasePlace, Recipe, exchange_phase, phase_for, protocol
+from polyvox.context.recipe import (
+    DANGER,
+    SAFETY,
+    PhasePlace,
+    Recipe,
+    exchange_phase,
+    phase_for,
+    protocol,
+)
 from polyvox.context.reference import Reference, block_of, gather, shortened
 from polyvox.context.window import NOTE_ABOVE, Omitted, Selected, messages_in, select, stretch
 from polyvox.context.words import (
@@ -161,14 +169,16 @@ def with_memory(
     draft, blocks = compiled.draft, tuple(Block(name, text) for name, text in memory if text)
     size = draft.size + system_size((), blocks)
     whole = thread.cut is None and not draft.omitted and not draft.unsent and not draft.cuts
-    if draft.memory or not whole or size > draft.allowance.tokens:
+    hard = any(block.kind == SAFETY for block in blocks)
+    if draft.memory or hard or not whole or size > draft.allowance.tokens:
         return None
     fuller = replace(draft, memory=blocks, memory_sent=bool(blocks), size=size)
     return Compiled(request_of(fuller), fuller)
 
 
 def _place(recipe: Recipe, thread: Thread) -> PhasePlace:
-    if thread.advisor.id == ASSISTANT_ID:
+    hard = any(name == SAFETY for name, _ in thread.memory)  # then no protocol holds
+    if hard or thread.advisor.id == ASSISTANT_ID:
         return PhasePlace(None, thread.answers + 1)
     positions = thread.round and not thread.early
     return (exchange_phase if positions else phase_for)(recipe, thread.answers)
@@ -183,9 +193,11 @@ def system_blocks(
     company: bool = False,
 ) -> tuple[Block, ...]:
     """The stable system text, block by block; blocks without a text are left out. `company`: others
-    are answering too. The plain assistant has no protocol and no company, only its identity."""
+    are answering too. The plain assistant has no protocol and no company, only its identity. The
+    block on danger ends it, whatever the recipe is."""
+    danger = Block(DANGER, prompts.text(DANGER))
     if advisor.id == ASSISTANT_ID:
-        return (Block("identity", advisor.prompt or prompts.text("assistant")),)
+        return Block("identity", advisor.prompt or prompts.text("assistant")), danger
     values = {
         "name": label(advisor.name),
         "identity": advisor.identity.strip(),
@@ -193,6 +205,8 @@ def system_blocks(
     }
     blocks = []
     for kind in recipe.blocks:
+        if kind == DANGER and kind not in recipe.texts:
+            continue  # ours comes last
         if kind == "protocol":
             text = protocol(recipe, place, prompts)
         else:
@@ -201,7 +215,7 @@ def system_blocks(
                 text = f"{text}{JOIN}{prompts.text('company')}".strip()
         if text:
             blocks.append(Block(kind, text))
-    return tuple(blocks)
+    return *blocks, danger
 
 
 def _clock(recipe: Recipe, thread: Thread, prompts: PromptSet) -> tuple[Block, ...]:

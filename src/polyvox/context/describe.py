@@ -14,6 +14,7 @@ NAMES: dict[str, str] = {
     "shared": "shared context",
     "protocol": "protocol",
     "rules": "response rules",
+    "danger": "when somebody is in danger",
     "clock": "time zone",
     "memory": "memory",
     "user": "the person's messages",
@@ -29,6 +30,7 @@ NAMES: dict[str, str] = {
 BLOCKS: dict[str, str] = {
     "standing_instructions": "what they asked for once and for all",
     "posture": "how to meet them",
+    "safety": "they may be in danger, or having a hard time",
     "overlay": "what to bring up now",
     "bridge": "their last words, a moment ago",
     "handover": "where the last talk left off",

@@ -185,6 +185,7 @@ IN: dict[str, str] = {
     "shared": "what this conversation is for",
     "protocol": "what to do in this phase",
     "rules": "how to write",
+    "danger": "what to do when somebody is in danger",
     "clock": "the time zone of the times in front of messages",
     "memory": "remembered for this turn",
     "user": "the person's message",

@@ -24,7 +24,11 @@ from polyvox.settings.complaint import complaint
 from polyvox.values import Params
 
 Level = Literal["none", "last_turn", "thread"]
+SAFETY = "safety"
+"""The block of memory that says that somebody may be in danger now: no protocol holds beside it."""
 _STRICT = ConfigDict(extra="forbid")
+DANGER = "danger"
+"""The block on danger: it ends the system text in every recipe, and no change to one touches it."""
 
 
 @with_config(_STRICT)

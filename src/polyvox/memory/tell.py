@@ -80,6 +80,8 @@ class Trace(msgspec.Struct, frozen=True):
     gate: str = "none"
     gate_degrade: str | None = None
     reading: dict[str, Any] | None = None
+    risk: str = "LOW"
+    """The risk in force: a crisis goes on until readings say that it is over."""
     posture: PostureTrace | None = None
     overlay: str | None = None
     overlay_reason: str = ""

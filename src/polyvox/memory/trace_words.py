@@ -35,6 +35,7 @@ RECALL = {
     "nothing found": "nothing that fits was found",
     "told already": "what was found stands in the request anyway",
     "unreachable": "memory could not be reached",
+    "crisis": "nothing is looked up in a crisis",
 }
 POSTURES = {
     "COMPANION": "keeps you company",
@@ -54,6 +55,8 @@ HELD = {
     "held": "one hint is not enough to change it",
     "no gate": "no model read your message",
     "held: the gate did not read": "your message could not be read, so nothing was changed",
+    "crisis": "you may be in danger",
+    "hard moment": "this is a hard moment",
 }
 OVERLAYS = {
     "daily_focus": "the day's focus",
@@ -71,6 +74,7 @@ BROUGHT_UP = {
     "a story worth exploring": "there is a story worth exploring",
     "an open loop": "something is still open",
     "crisis": "not in a crisis",
+    "hard moment": "not in a hard moment",
     "urgent": "it was urgent",
     "output task": "you wanted something made",
     "direct request": "you asked for something directly",
@@ -82,6 +86,7 @@ BROUGHT_UP = {
 THREADS = {
     "supplemental context is present": "what was looked up takes their place",
     "crisis": "never in a crisis",
+    "hard moment": "not in a hard moment",
     "not about doing": "it was not about doing",
     "no thread to anchor on": "nothing is open",
     "about doing": "it was about doing",
@@ -113,6 +118,8 @@ WHY = {
     "authentication": "has no key that is accepted",
     "protocol": "sent nonsense",
     "empty": "came back empty",
+    "resting": "is left alone for a minute, for it did not answer in time",
+    "incomplete": "left something out:",
 }
 STEPS = {
     "session_ms": "reading the session",

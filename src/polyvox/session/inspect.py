@@ -35,6 +35,8 @@ class View:
     tips: Mapping[str, str]
     notices: Mapping[str, str]
     """What there is to know of exchanges, by turn."""
+    crises: frozenset[str]
+    """Turns in which the person may have been in danger."""
     more: bool
 
 
@@ -42,7 +44,7 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
     """The newest turns of the current branch (or those before a depth)."""
     conversation = conversations.get(tx, conversation_id)
     if conversation.head_id is None:
-        return View(conversation, (), {}, {}, {}, more=False)
+        return View(conversation, (), {}, {}, {}, frozenset(), more=False)
     head = turns.get_turn(tx, conversation.head_id)
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
@@ -59,8 +61,14 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
         branches,
         turns.tips(tx, forked),
         {notice.turn_id: f"{notice.message} {notice.hint}".strip() for notice in told},
+        crises(tx, conversation.id),
         more=after > 0,
     )
+
+
+def crises(tx: Tx, conversation_id: str) -> frozenset[str]:
+    """The turns of a conversation in which the person may have been in danger."""
+    return frozenset(companions.marked(tx, conversation_id, "crisis"))
 
 
 def _live(tx: Tx, answers: list[Answer]) -> tuple[Answer, ...]:
@@ -245,8 +253,8 @@ def _draft(tx: Tx, answer_id: str) -> Draft | None:
 
 
 def _blocks(draft: Draft) -> tuple[str, ...]:
-    """The blocks of a request in their order."""
-    stable = [PERSONA if draft.persona else block.kind for block in draft.blocks]
+    """The blocks of a request in their order; a persona's stable text is one."""
+    stable = [PERSONA] if draft.persona else [block.kind for block in draft.blocks]
     return (*stable, *(block.kind for block in draft.memory if draft.memory_sent))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.settings.schema import COLOR, CONTEXT, MODEL, SLUG
+from polyvox.settings.schema import COLOR, CONTEXT, LANGUAGE, MODEL, SLUG
 
 WORDS = {
     "missing": "is needed",
@@ -46,6 +46,7 @@ FORMS = {
     MODEL: 'must be written "provider:name"',
     CONTEXT: 'must be a number with its unit, such as "150000 chars" or "32000 tokens"',
     SLUG: "must be small letters, digits, - and _, beginning with a letter or digit",
+    LANGUAGE: "must be a language's short name, such as en",
     COLOR: "must be a colour such as #2b7283",
 }
 """What a text with one of our patterns must look like."""

@@ -112,7 +112,7 @@ def read_stored(home: Path) -> StoredSettings:
     for name in leaves(kept.page):
         table, _, rest = name.partition(".")
         of_provider = table == "providers" and rest.partition(".")[2] in ("", *PROVIDER_ON_PAGE)
-        if name not in free and not of_provider:
+        if not of_provider and not any(_within(name, setting) for setting in free):
             raise ConfigError(
                 f"The setting {name!r} cannot be kept in {where}.",
                 "Take it out there; polyvox.toml is the place for it.",

@@ -260,6 +260,53 @@ class MemorySettings(Section):
     )
 
 
+LANGUAGE = r"^[a-z]{2,3}$"
+HELP = {
+    "en": "If you are in danger, or afraid of what you might do, please do not stay alone with it."
+    " Call your local emergency number, or go to someone you trust. Crisis lines listen day and"
+    " night: search for “crisis line” and the name of your country.",
+    "de": "Wenn du in Gefahr bist oder Angst hast, was du tun könntest, bleib bitte nicht allein."
+    " Ruf den Notruf deines Landes an oder geh zu jemandem, dem du vertraust. Krisentelefone sind"
+    " Tag und Nacht da: Suche nach „Krisentelefon“ und deinem Land.",
+    "es": "Si estás en peligro o tienes miedo de lo que podrías hacer, no te quedes a solas con"
+    " ello. Llama al número de emergencias de tu país o acude a alguien de confianza. Hay líneas de"
+    " ayuda día y noche: busca «línea de crisis» y el nombre de tu país.",
+    "fr": "Si vous êtes en danger, ou si vous avez peur de ce que vous pourriez faire, ne restez"
+    " pas seul. Appelez le numéro d’urgence de votre pays ou rejoignez une personne de confiance."
+    " Des lignes d’écoute répondent jour et nuit : cherchez « ligne d’écoute » et votre pays.",
+}
+
+
+class SafetySettings(Section):
+    """Help for a person who may be in danger."""
+
+    resources: dict[
+        Annotated[str, Field(pattern=LANGUAGE)], Annotated[str, Field(max_length=1000)]
+    ] = on_page(
+        HELP,
+        "Help shown under a message that sounds like danger: a text for each language, such as"
+        " numbers to call. The first stands in for a language that has none.",
+        max_length=50,
+    )
+
+    @field_validator("resources", mode="before")
+    @classmethod
+    def _resources(cls, value: object) -> object:
+        """A text holds a line for each language, `de: …`; one that names none is English."""
+        if not isinstance(value, str):
+            return value
+        texts = {}
+        for line in filter(str.strip, value.splitlines()):
+            language, _, text = line.strip().partition(":")
+            named = re.match(LANGUAGE, language)
+            texts[language if named else "en"] = text.strip() if named else line.strip()
+        return texts
+
+    def help_in(self, language: str | None) -> str:
+        """The help in a language, else in the first one there is; empty where there is none."""
+        return self.resources.get(language or "") or next(iter(self.resources.values()), "")
+
+
 class EvaluationSettings(Section):
     """How answers are checked against assertions."""
 
@@ -320,6 +367,7 @@ class Settings(Section):
     server: Server = Server()
     sessions: Sessions = Sessions()
     memory: MemorySettings = MemorySettings()
+    safety: SafetySettings = SafetySettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     providers: dict[str, Provider] = Field(default_factory=dict, description="")
     recipes: dict[str, dict[str, Any]] = Field(

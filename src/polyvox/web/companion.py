@@ -15,11 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.app import Polyvox
 from polyvox.companion.personas import RECIPE, Persona, find_or_make, meet, personas
+from polyvox.context.draft import Block, system_text
 from polyvox.errors import MODEL_ERRORS, BadInput, Conflict, Invalid, ModelError, Unavailable
 from polyvox.fields import Id, RecipeName
 from polyvox.memory import trace_words
 from polyvox.receive import clean, visible
-from polyvox.session.inspect import trace_of
+from polyvox.session.inspect import PERSONA, trace_of
 from polyvox.shapes import ConversationOut
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
 from polyvox.web.dependencies import App, Key, Who
@@ -159,6 +160,8 @@ class TraceOut(BaseModel):
     """The model that read the message, or none."""
     gate_degrade: str | None
     reading: dict[str, Any] | None
+    risk: str
+    """LOW, MED, HIGH or CRISIS: what is in force, also where this message could not be read."""
     posture: dict[str, Any] | None
     overlay: str | None
     overlay_reason: str
@@ -324,9 +327,9 @@ async def _debug(
     out = DebugOut()
     if context == "1":
         draft = seen.receipt.draft
-        sent = (*draft.blocks, *(draft.memory if draft.memory_sent else ()))
-        names = {"identity": "persona"}  # as the trace has it
-        out.context = [BlockOut(name=names.get(b.kind, b.kind), text=b.text) for b in sent]
+        stable = Block(PERSONA, system_text(draft.blocks))
+        sent = (stable, *(draft.memory if draft.memory_sent else ()))
+        out.context = [BlockOut(name=block.kind, text=block.text) for block in sent]
     if prompt == "1" and seen.body is not None:
         out.prompt = msgspec.json.decode(seen.body)
     return out

@@ -154,11 +154,13 @@ async def get_conversation(
 ) -> ConversationWhole:
     """The newest messages of the current branch with their answers; `before` pages back."""
     seen = await app.view(who, conversation, before, limit)
+    helped = {turn.id: turn.content for turn, _ in seen.turns if turn.id in seen.crises}
+    helps = {id_: await app.help_for(content) for id_, content in helped.items()}
     return shape(
         ConversationWhole,
         ConversationOut.of(seen.conversation),
         messages=[
-            MessageOut.of(turn, answers, seen.notices.get(turn.id, ""))
+            MessageOut.of(turn, answers, seen.notices.get(turn.id, ""), helps.get(turn.id, ""))
             for turn, answers in seen.turns
         ],
         branches=seen.branches,

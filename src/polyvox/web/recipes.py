@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from polyvox.app import Polyvox
 from polyvox.context.budget import ContextLimit
-from polyvox.context.recipe import BUILT_IN, Recipe, as_data, layered, without_base
+from polyvox.context.recipe import BUILT_IN, DANGER, Recipe, as_data, layered, without_base
 from polyvox.context.words import prompt_set
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.fields import Body, ParamsBody, RecipeName
@@ -187,7 +187,7 @@ def _laid_over(before: Mapping[str, Any], body: dict[str, Any]) -> dict[str, Any
 def _wording(*recipes: Recipe) -> dict[Literal["full", "compact"], dict[str, str]]:
     """Our texts for every block and phase of these recipes, and of those we ship."""
     every = (*recipes, *BUILT_IN.values())
-    names = {block for entry in every for block in entry.blocks}
+    names = {DANGER, *(block for entry in every for block in entry.blocks)}
     names |= {phase.name for entry in every for phase in entry.phases}
     full, compact = prompt_set("full").texts, prompt_set("compact").texts
     return {

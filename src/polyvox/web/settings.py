@@ -57,6 +57,8 @@ class SettingKind(BaseModel):
     """The least itself is not accepted."""
     choices: list[str] = []
     pattern: str | None = None
+    lines: bool = False
+    """A text of several lines, each `name: value`."""
 
 
 def kind_of(field: Any) -> SettingKind:  # noqa: ANN401 - pydantic's own type
@@ -79,6 +81,8 @@ def kind_of(field: Any) -> SettingKind:  # noqa: ANN401 - pydantic's own type
             )
         case "array":
             return SettingKind(type="models", optional=empty)
+        case "object":
+            return SettingKind(type="text", lines=True)
     if "enum" in schema:
         return SettingKind(type="choice", choices=schema["enum"])
     pattern = schema.get("pattern")
@@ -144,14 +148,21 @@ def _setting(app: Polyvox, name: str, field: Any) -> SettingOut:  # noqa: ANN401
     return SettingOut(
         name=name,
         help=field.description or "",
-        value=list(value) if isinstance(value, tuple) else value,
+        value=_shown(value),
         means="" if value else _meaning(app, name),
-        default=list(field.default) if isinstance(field.default, tuple) else field.default,
+        default=_shown(field.default),
         origin=decision.origin,
         where=decision.where,
         locked=decision.origin not in ("default", "page"),
         **_kinds()[name].model_dump(),
     )
+
+
+def _shown(value: Any) -> Value:  # noqa: ANN401 - of whatever type it is
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {text}" for name, text in value.items())
+    shown: Value = list(value) if isinstance(value, tuple) else value
+    return shown
 
 
 def _meaning(app: Polyvox, name: str) -> str:

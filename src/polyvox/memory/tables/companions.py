@@ -19,8 +19,9 @@ from polyvox.values import Segment, Turn
 KEPT = 500
 """Turns of a person with a persona whose states are kept: the newest ones."""
 
-Mark = Literal["reinjected", "corrected"]
-"""The handover was brought back; the person said that it is wrong."""
+Mark = Literal["reinjected", "corrected", "risk", "crisis"]
+"""The handover was brought back; the person said that it is wrong; the risk in force was HIGH or
+CRISIS; it was CRISIS. Nothing of a turn with a risk is ever derived, quoted or brought up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,16 @@ def at_risk(tx: Tx, sessions: Iterable[str]) -> dict[str, set[str]]:
     ):
         found.setdefault(session_id, set()).add(turn_id)
     return found
+
+
+def marked(tx: Tx, conversation_id: str, mark: Mark) -> set[str]:
+    """The turns of a conversation that have a mark."""
+    rows = tx.all(
+        "SELECT turn_id FROM companion_marks WHERE user_id = ? AND conversation_id = ?"
+        " AND mark = ?",
+        (tx.user, conversation_id, mark),
+    )
+    return {row[0] for row in rows}
 
 
 def put_marks(tx: Tx, turn: Turn, made: Iterable[Mark]) -> None:

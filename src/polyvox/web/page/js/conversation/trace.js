@@ -23,23 +23,23 @@ async function read({ id, turn }) {
   };
 }
 
-/** The text of each block by its name; what memory told has its name as a source. */
+/** The text of each block by its name; what memory told has its name as a source, and what stays the same
+ * from turn to turn is a persona. */
 function blocksOf(spans) {
-  const texts = new Map();
+  const texts = new Map(), stable = [];
   for (const span of spans) if (span.role === "system" && span.included) {
     texts.set(span.kind === "memory" ? span.sources[0] : span.kind, span.text);
+    if (span.kind !== "memory") stable.push(span.text);
   }
-  return texts;
+  return texts.set("persona", stable.join("\n\n"));
 }
-
-const textOf = (blocks, name) => blocks.get(name) ?? (name === "persona" ? blocks.get("identity") : undefined);
 
 function Decision({ name, children }) {
   return html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
 }
 
 function Recall({ recall, decision, blocks, name }) {
-  const text = recall.decision === "found" && textOf(blocks, "supplemental_context");
+  const text = recall.decision === "found" && blocks.get("supplemental_context");
   return html`
     ${recall.explicit && "You asked it to remember. "}${sentence(decision)}
     ${text && html`
@@ -94,7 +94,7 @@ function Blocks({ names, blocks }) {
   return html`
     <ol class="told">
       ${names.map((name, i) => {
-        const text = textOf(blocks, name);
+        const text = blocks.get(name);
         const head = html`<span class="num">${i + 1}</span> <b>${blockName(name)}</b> <code>${name}</code>`;
         return html`
           <li key=${name}>

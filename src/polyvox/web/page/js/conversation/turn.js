@@ -158,7 +158,7 @@ export function TurnView({ live, turn, last }) {
   const { advisors: slots, rounds, synthesis } = arrangeSlots(turn.answers.value);
   const names = new Map(slots.map((slot) => [slot.advisor, currentVersion(slot).data.value.name]));
   for (const advisor of advisors.value) names.set(advisor.id, labelOf(advisor));
-  const { redacted: forgotten, notice } = turn.message.value;
+  const { redacted: forgotten, notice, help } = turn.message.value;
   const readable = [...slots, ...rounds.flat()];
   return html`
     <${Question} live=${live} turn=${turn} />
@@ -170,6 +170,8 @@ export function TurnView({ live, turn, last }) {
         <${Columns} slots=${round} forgotten=${forgotten} onRead=${setReading} />
       </section>`)}
     ${notice && html`<p class="soft notice" role="status">${notice}</p>`}
+    ${help && !forgotten && html`
+      <aside class="help" aria-label="Where to find help"><p dir="auto">${help}</p></aside>`}
     ${synthesis && html`<${Synthesis} slot=${synthesis} names=${names} />`}
     <${Further} turn=${turn} slots=${slots} rounds=${rounds} synthesis=${synthesis} />
     ${last && isCompanion(live.details.value) && html`<${Farewell} live=${live} turn=${turn} />`}

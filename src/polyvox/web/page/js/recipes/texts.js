@@ -205,7 +205,11 @@ export function Texts({ now, standard, set, failure, wording }) {
             Put in “${title(block)}”
           </button>`)}
       </div>`}
-    <${Another} taken=${[...blocks, ...absent]} onAdd=${(block) => set("blocks", [...blocks, block])} />`;
+    <details class="soft">
+      <summary>Every recipe ends with what to do when somebody is in danger</summary>
+      <p>${wording.full.danger}</p>
+    </details>
+    <${Another} taken=${[...blocks, ...absent, "danger"]} onAdd=${(block) => set("blocks", [...blocks, block])} />`;
 }
 
 /** The user's text and ours; a text the recipe came with counts as ours. */

@@ -11,7 +11,7 @@ import { Providers } from "./providers.js";
 import { ModelList, SettingRow } from "./rows.js";
 import { settingsFailure, settingsState, loadSettings } from "./state.js";
 
-const TITLES = { models: "Models", limits: "Limits", sessions: "Sessions", "": "General" };
+const TITLES = { models: "Models", limits: "Limits", sessions: "Sessions", safety: "Help in a crisis", "": "General" };
 const LEADS = {
   keys: "One key is enough to begin. "
     + "The first provider below that has one is used unless you name a default model.",

@@ -15,7 +15,7 @@ const NAMES = {
   "limits.cost_per_turn": "Cost of a turn", "limits.cost_per_conversation": "Cost of a conversation",
   "limits.cost_per_day": "Cost of a day",
   "limits.exchange_rounds": "Rounds of an exchange", "limits.queue": "Waiting messages",
-  "sessions.idle_minutes": "Minutes to a new session",
+  "sessions.idle_minutes": "Minutes to a new session", "safety.resources": "Where to find help",
 };
 
 /** A setting's name for people; one we have no words for is spelt out from its own. */
@@ -65,6 +65,16 @@ const Choice = ({ row, attrs, save }) => html`
 const Switch = ({ row, attrs, save }) => html`
   <input ...${attrs} type="checkbox" checked=${row.value} onChange=${(event) => save(event.target.checked)} />`;
 
+/** Several lines, such as a text for each language. */
+function Lines({ row, attrs, save }) {
+  const [text, setText] = useState(row.value);
+  useEffect(() => { setText(row.value); }, [row.value]);
+  return html`
+    <textarea ...${attrs} class="box" dir="auto" rows="8" value=${text}
+      onInput=${(event) => setText(event.target.value)}
+      onBlur=${() => { if (text.trim() !== row.value) save(text.trim() || null); }} />`;
+}
+
 const FIELDS = { choice: Choice, switch: Switch, models: ModelsField };
 
 /** @returns {[{ busy?: boolean, saved?: boolean, error?: any }, (value: any) => Promise<boolean>]} */
@@ -97,7 +107,7 @@ function origin(row) {
 export function SettingRow({ row }) {
   const id = useId();
   const [state, save] = useSaving(row);
-  const Field = FIELDS[row.type] ?? Text;
+  const Field = row.lines ? Lines : FIELDS[row.type] ?? Text;
   const attrs = {
     id, disabled: row.locked || undefined, "aria-describedby": `${id}-help ${id}-said`,
     "aria-invalid": state.error ? "true" : undefined,
@@ -130,6 +140,7 @@ function shown(row) {
   const value = written(row.default);
   if (row.type === "models") return row.default.length ? row.default.join(", ") : "none";
   if (row.type === "switch") return row.default ? "on" : "off";
+  if (row.lines) return "our texts";
   return value || (row.type === "number" ? "no limit" : "automatic");
 }
 
