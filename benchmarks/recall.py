@@ -198,8 +198,12 @@ async def _newer(database: Database, chats: Sequence[Chat]) -> list[Row]:
         for update in chat.updates:
             items = await _ask_chat(database, chat, chat, update.question, DEEP)
             places = [(item.evidence[0].session_id, item.evidence[0].index) for item in items]
-            newer = min((n for n, place in enumerate(places) if place in update.newer), default=DEEP)
-            older = min((n for n, place in enumerate(places) if place in update.older), default=DEEP)
+            newer = min(
+                (n for n, place in enumerate(places) if place in update.newer), default=DEEP
+            )
+            older = min(
+                (n for n, place in enumerate(places) if place in update.older), default=DEEP
+            )
             ranks.append(newer)
             if newer < DEEP and older < DEEP:
                 both += 1
@@ -233,7 +237,9 @@ async def _calibrated(database: Database, chats: Sequence[Chat]) -> list[Row]:
         return 100 * sum(answers) / len(answers) if answers else 0.0
 
     return [
-        at_least("BEAM: questions to the right memory that bring something", share(right), 85, " %"),
+        at_least(
+            "BEAM: questions to the right memory that bring something", share(right), 85, " %"
+        ),
         at_most("BEAM: questions to another memory that bring something", share(another), 12, " %"),
         plain("BEAM: questions that nothing answers that bring nothing", share(silent), " %"),
     ]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
 from polyvox.errors import Invalid
-from polyvox.memory.looking import Look, Seen, Sight
-from polyvox.memory.ranking import Scale, excerpt, latest, newest_first, rank
+from polyvox.memory.index import Look, Seen, Sight
+from polyvox.memory.rank import Scale, excerpt, latest, newest_first, rank
 from polyvox.memory.tables import episodes, shelves
 from polyvox.memory.tables.remembered import SESSION_BITS, Stored
 from polyvox.memory.tables.shelves import SHARED, Shelf
@@ -30,8 +30,6 @@ STRETCHES = 20
 DATED = 0.6
 """The relevance of what was said at a time, where a question names the time and nothing else."""
 CHARS_PER_TOKEN = 4
-SPARE = 6
-"""So many more items are put in order than are wanted, in place of those that are known already."""
 
 Source = Callable[[Tx, Partition, Sequence[str], int | None], Mapping[str, Item]]
 """Tells the claims of one kind: gets their ids and the time as of which to tell them, answers
@@ -171,7 +169,6 @@ def recall_all(
     ]
     look = Look(
         tx,
-        tx.scope,
         partition,
         terms,
         tuple(spans),
@@ -222,7 +219,7 @@ class _Order:
 def _order(seen: Seen, wish: Wish) -> _Order:
     scale = Scale(seen.question)
     ranked = rank(seen.question, seen.texts)
-    scores = newest_first(seen.question, ranked, wish.limit + SPARE)
+    scores = newest_first(seen.question, ranked)
     values = {score.text.doc: score.value for score in scores}
     docs, sure = list(values), dict[int, float]()
     if wish.also:
@@ -240,7 +237,7 @@ class _Items:
     def __init__(self, look: Look, sources: Mapping[str, Source], orders: Sequence[_Order]) -> None:
         self._look = look
         self._sources = sources
-        self._wanted = {term.word for term in look.terms}
+        self._wanted = {form for term in look.terms for form in term.all_forms}
         self._claims = {doc: claim for one in orders for doc, claim in one.claims.items()}
         self._read: dict[int, Item | None] = {}
         self._fetch([doc for one in orders for doc in one.docs[: one.ahead]])

@@ -4,7 +4,8 @@ Pure. A word counts by how rare it is (idf), saturating as it repeats and damped
 (BM25). What a neighbour in the same session says counts as said here too, less the further away it
 is: an answer rarely repeats the words of what was asked just before it. That is worth more than
 any other step (docs/memory.md has the figures); the weights lie on a plateau, where half as much or
-half again costs a point.
+half again costs a point. The person's words count before an assistant's, and of what is said about
+the same matter the newer stands above the older.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import nlargest
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -33,23 +33,23 @@ _AROUND = (
 )
 COMMON, FEW = 0.25, 10
 """A word in every fourth text (and in more than a few) tells nothing about its neighbours."""
-STRETCH_BITS = SUB_BITS + 2
-"""A stretch is as many places as a word reaches, so it reaches no further than the next one."""
-BESIDE = 0.4
-"""What a word counts in the stretches beside its own."""
-_IN_SESSION = SESSION_BITS - STRETCH_BITS
-_SURELY = 1 - 1e-9
-"""Sums are not exact."""
 SATURATION = 1.2
 DAMPING = 0.4
-SPEAKING = 1.3
+ASSISTANT_WORDS, ASSISTANT = 0.5, 0.5
+"""An assistant's words count so much, around them too, and its text so much of that again: a person
+is asked about what they said. Who is named by a label ("Anna: …") is a person, whatever the role."""
+SPEAKING = 1.8
 """A text whose label names somebody from the question."""
 IN_TIME, SOON_AFTER = 1.5, 1.3
 """A text said in the time that the question names, or within two weeks after: that is when much of
 it is told, but what was said in that time stands above."""
 TOLD_AFTER = 14 * 86_400 * 1_000_000
 PINNED = 1.1
-HALF, NEARLY, TEN = 0.5, 0.75, 10
+WINDOW = 16
+"""Two texts are about the same matter by the words of the question that stand this close together."""
+SHARED, NEARLY, FIRST = 0.5, 0.55, 10
+"""The newer of two rises if it has so much of what the older has of the question, and scores so
+much of its score; among the first so many."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,25 @@ class Question:
         """What each word is worth."""
         return {term.word: term.weight * self.idf(term.word) for term in self.terms}
 
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """The word that each indexed form is a form of."""
+        return {form: term.word for term in reversed(self.terms) for form in term.all_forms}
 
-Asked = Sequence[tuple[str, str]]
-"""Words that are looked for in texts, each also between blanks."""
+
+Asked = Sequence[tuple[str, str, str]]
+"""Words that are looked for in texts: the word, a form of it, and that between blanks."""
 
 
-def asked_for(words: Iterable[str]) -> Asked:
-    """These words, to be counted in texts."""
-    return [(word, f" {word} ") for word in words]
+def asked_for(terms: Iterable[Term], known: Collection[str] | None = None) -> Asked:
+    """The forms of these words, to be counted in texts; where it is `known` which forms occur at
+    all, only those."""
+    return [
+        (term.word, form, f" {form} ")
+        for term in terms
+        for form in term.all_forms
+        if known is None or form in known
+    ]
 
 
 class Text(NamedTuple):
@@ -94,23 +105,34 @@ class Text(NamedTuple):
     """Its words, parted by blanks."""
     pinned: bool = False
     counts: Mapping[str, int] = MappingProxyType({})
-    """How often it holds each word that is asked for; where it is asked for by several, it is
-    counted once."""
+    """How often it holds each word that is asked for."""
 
     @classmethod
     def of(cls, doc: int, at: int, terms: str, pinned: bool, asked: Asked) -> Text:
         """A text, its words counted."""
         padded = f" {terms} "
-        here = [word for word, alone in asked if alone in padded]
+        here = [(word, form) for word, form, alone in asked if alone in padded]
         if not here:
             return cls(doc, at, terms, pinned)
-        words = terms.split(" ")
-        return cls(doc, at, terms, pinned, {word: words.count(word) for word in here})
+        words, counts = terms.split(" "), dict[str, int]()
+        for word, form in here:
+            counts[word] = counts.get(word, 0) + words.count(form)
+        return cls(doc, at, terms, pinned, counts)
 
     @property
     def length(self) -> int:
         """How many words it has."""
         return self.terms.count(" ") + 1 if self.terms else 0
+
+    @property
+    def place(self) -> int:
+        """Where in its session it stands; answers to one message share a place."""
+        return self.doc >> SUB_BITS
+
+    @property
+    def by_assistant(self) -> bool:
+        """True if no person said it: messages have even places, answers odd ones."""
+        return self.doc >= 0 and self.place % 2 == 1 and not self.terms.startswith(SPEAKER)
 
 
 class Score(NamedTuple):
@@ -118,108 +140,6 @@ class Score(NamedTuple):
 
     text: Text
     value: float
-    own: Mapping[str, float]
-    """How strongly each word of the question is in the text itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """Which words stand where, each word a bit: by stretch of a session, and by claim."""
-
-    stretches: dict[int, int]
-    claims: dict[int, int]
-
-    @classmethod
-    def of(cls, postings: Iterable[tuple[int, Iterable[int]]]) -> Ground:
-        """A word's bit with the texts that hold it, for each word."""
-        stretches: dict[int, int] = {}
-        claims: dict[int, int] = {}
-        for bit, docs in postings:
-            for doc in docs:
-                if doc >= 0:
-                    stretch = doc >> STRETCH_BITS
-                    stretches[stretch] = stretches.get(stretch, 0) | bit
-                else:
-                    claims[doc] = claims.get(doc, 0) | bit
-        return cls(stretches, claims)
-
-    def joined(self, other: Ground) -> Ground:
-        """What stands in either."""
-        return Ground(_joined(self.stretches, other.stretches), _joined(self.claims, other.claims))
-
-    def without(self, sessions: Collection[int]) -> Ground:
-        """What stands in other sessions than these."""
-        shown = {
-            stretch: bits
-            for stretch, bits in self.stretches.items()
-            if stretch >> _IN_SESSION not in sessions
-        }
-        return Ground(shown, self.claims)
-
-    def only(self, bits: int) -> Ground:
-        """Where these words stand."""
-        return Ground(_only(self.stretches, bits), _only(self.claims, bits))
-
-
-def _joined(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
-    return one | other | {place: one[place] | other[place] for place in one.keys() & other.keys()}
-
-
-def _only(there: dict[int, int], bits: int) -> dict[int, int]:
-    return {place: left for place, has in there.items() if (left := has & bits)}
-
-
-def seeds(
-    ground: Ground, weights: Sequence[tuple[int, float]], most: int
-) -> tuple[list[int], list[int]]:
-    """Where it is worth reading: the best stretches of sessions, and the best claims. A first,
-    cheap look that only knows which word (a bit, with its weight) is where."""
-    worth = {
-        bits: sum([weight for bit, weight in weights if bits & bit])
-        for bits in {*ground.stretches.values(), *ground.claims.values()}
-    }
-    there = ground.stretches
-    worth[0], bits_at = 0.0, there.get
-    stretches = {
-        stretch: worth[there[stretch]]
-        + BESIDE * (worth[bits_at(stretch - 1, 0)] + worth[bits_at(stretch + 1, 0)])
-        for stretch in _promising(there, worth, most)
-    }
-    claims = {doc: worth[bits] for doc, bits in ground.claims.items()}
-    return _best(stretches, most), _best(claims, most)
-
-
-def _promising(there: Mapping[int, int], worth: Mapping[int, float], most: int) -> Iterable[int]:
-    """The stretches that can be among the best so many. Not so one that is weak between weak ones,
-    where so many are as strong as it could at most become by what stands beside it."""
-    if len(there) <= most:
-        return there
-    counts = Counter(there.values())
-    left, least = most, 0.0
-    for bits in sorted(counts, key=lambda bits: -worth[bits]):
-        least, left = worth[bits], left - counts[bits]
-        if left <= 0:
-            break
-    weak = least / (1 + 2 * BESIDE) * _SURELY
-    strong = {bits for bits in counts if worth[bits] >= weak}
-    found = with_those_beside([stretch for stretch, bits in there.items() if bits in strong])
-    return found & there.keys()
-
-
-def with_those_beside(stretches: Iterable[int]) -> set[int]:
-    """These stretches and those beside them: as far as their words reach."""
-    return {one for stretch in stretches for one in (stretch - 1, stretch, stretch + 1)}
-
-
-def spans_of(stretches: Iterable[int]) -> list[tuple[int, int]]:
-    """The numbers of everything in these stretches, joined where they meet."""
-    spans: list[list[int]] = []
-    for stretch in sorted(stretches):
-        if spans and stretch == spans[-1][1] + 1:
-            spans[-1][1] = stretch
-        else:
-            spans.append([stretch, stretch])
-    return [(low << STRETCH_BITS, (high + 1 << STRETCH_BITS) - 1) for low, high in spans]
 
 
 def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
@@ -231,11 +151,11 @@ def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
     at_place: dict[int, dict[str, float]] = {}
     for text, words in zip(texts, own, strict=True):
         if words and text.doc >= 0:
-            strongest = at_place.setdefault(text.doc >> SUB_BITS, {})
+            strongest = at_place.setdefault(text.place, {})
             for word, amount in words.items():
                 if word in telling and amount > strongest.get(word, 0.0):
                     strongest[word] = amount
-    heard = _heard(at_place, {text.doc >> SUB_BITS for text in texts if text.doc >= 0})
+    heard = _heard(at_place, {text.place for text in texts if text.doc >= 0})
     around = {place: _value(words, weights) for place, words in heard.items()}
     speakers = {SPEAKER + term.word for term in question.terms}
     scores = []
@@ -243,30 +163,28 @@ def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
         if text.doc < 0:
             value = _value(words, weights)
         else:
-            place = text.doc >> SUB_BITS
-            value = around.get(place, 0.0)
+            value = around.get(text.place, 0.0)
             for word, amount in words.items():
                 if word in telling:
                     # Half of it is heard already, as a part of what is said at this place.
-                    without = heard[place][word]
+                    without = heard[text.place][word]
                     x = without + HERE * amount
                     value += weights[word] * (x / (x + 1) - without / (without + 1))
                 else:
                     value += weights[word] * amount / (amount + 1)
         if value:
             value *= _favour(question, text, speakers)
-            scores.append(Score(text, round(value, 9), words))
+            scores.append(Score(text, round(value, 9)))
     return sorted(scores, key=_best_first)
 
 
 def _own(question: Question, text: Text) -> dict[str, float]:
+    """How strongly each word of the question is in the text itself."""
     if not text.counts:
         return {}
     size = 1 - DAMPING + DAMPING * text.length / question.length
-    return {
-        word: count * (SATURATION + 1) / (count + SATURATION * size)
-        for word, count in text.counts.items()
-    }
+    most = (SATURATION + 1) * (ASSISTANT_WORDS if text.by_assistant else 1.0)
+    return {word: count * most / (count + SATURATION * size) for word, count in text.counts.items()}
 
 
 def _heard(
@@ -293,13 +211,12 @@ def _value(words: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 def _favour(question: Question, text: Text, speakers: set[str]) -> float:
     favour = PINNED if text.pinned else 1.0
-    if text.terms.startswith(SPEAKER):
-        for term in text.terms.split(" "):
-            if not term.startswith(SPEAKER):
-                break
-            if term in speakers:
-                favour *= SPEAKING
-                break
+    if text.by_assistant:
+        favour *= ASSISTANT
+    elif text.terms.startswith(SPEAKER):
+        label = (term for term in text.terms.split(" ", 4)[:4] if term.startswith(SPEAKER))
+        if not speakers.isdisjoint(label):
+            favour *= SPEAKING
     return favour * _timely(question, text)
 
 
@@ -314,39 +231,56 @@ def _timely(question: Question, text: Text) -> float:
     return found
 
 
-def _best(scores: Mapping[int, float], most: int) -> list[int]:
-    """The best of them, the last stored first among equals."""
-    return [key for _, key in nlargest(most, zip(scores.values(), scores, strict=True))]
+def newest_first(question: Question, scores: Sequence[Score]) -> list[Score]:
+    """What the person says anew about the same matter rises, among the first ten, to where the
+    older statement stands, and above it. Nothing rises above what is pinned, nor above what was
+    said in the time that is asked about."""
+    first = scores[:FIRST]
+    windows = [_window(question, score.text) for score in first]
+    raised = []
+    for newer, has in zip(first, windows, strict=True):
+        value = newer.value
+        for older, had in zip(first, windows, strict=True):
+            if older.value > value and _supersedes(question, newer, older):
+                theirs = sum(question.weights[word] for word in had)
+                both = sum(question.weights[word] for word in had & has)
+                if theirs and both >= SHARED * theirs:
+                    value = older.value
+        raised.append(newer._replace(value=value))
+    return [*sorted(raised, key=_best_first), *scores[FIRST:]]
 
 
-def newest_first(question: Question, scores: Sequence[Score], most: int = 100) -> list[Score]:
-    """What says the same thing anew rises to where the older statement stands, and above it. Two
-    texts speak of the same thing if the newer has half of what the older has of the question, and
-    answers it nearly as well. Nothing rises above what is pinned, nor above what was said in the
-    time that is asked about, nor out of its ten, so nothing is pushed out of sight. Only the first
-    so many are looked at."""
-    ordered: list[Score] = []
-    for start in range(0, min(len(scores), most), TEN):
-        some = scores[start : start + TEN]
-        ordered += sorted([_raised(question, one, some) for one in some], key=_best_first)
-    return [*ordered, *scores[len(ordered) :]]
+def _supersedes(question: Question, newer: Score, older: Score) -> bool:
+    """True if the newer of two may rise to the older, were they about the same matter."""
+    new, old = newer.text, older.text
+    return (
+        new.at > old.at
+        and newer.value >= NEARLY * older.value
+        and not new.by_assistant
+        and (new.pinned or not old.pinned)
+        and not (question.spans and _timely(question, old) > _timely(question, new))
+    )
 
 
-def _raised(question: Question, newer: Score, some: Sequence[Score]) -> Score:
-    """What the newer of two is worth beside the older, of all who are older."""
-    value, text, weights = newer.value, newer.text, question.weights
-    for older in some:
-        if older.value <= value or older.text.at >= text.at or newer.value < NEARLY * older.value:
-            continue
-        if older.text.pinned and not text.pinned:
-            continue
-        if question.spans and _timely(question, older.text) > _timely(question, text):
-            continue
-        theirs = sum([weights[word] for word in older.own])
-        shared = sum([weights[word] for word in older.own if word in newer.own])
-        if theirs and shared >= HALF * theirs:
-            value = older.value
-    return newer if value == newer.value else newer._replace(value=value)
+def _window(question: Question, text: Text) -> frozenset[str]:
+    """The words of the question that stand together in a text, where they weigh most."""
+    if not text.counts:
+        return frozenset()
+    weights, words = question.weights, question.words
+    places = [(n, words[t]) for n, t in enumerate(text.terms.split(" ")) if t in words]
+    best, most = frozenset[str](), 0.0
+    inside, weight, first = Counter[str](), 0.0, 0
+    for place, word in places:
+        weight += 0.0 if inside[word] else weights[word]
+        inside[word] += 1
+        while places[first][0] <= place - WINDOW:
+            gone = places[first][1]
+            inside[gone] -= 1
+            weight -= 0.0 if inside[gone] else weights[gone]
+            first += 1
+        if weight > most + 1e-9:
+            best, most = frozenset(one for one, count in inside.items() if count), weight
+    return best
 
 
 def _best_first(score: Score) -> tuple[float, tuple[int, int, str]]:
