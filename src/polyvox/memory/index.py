@@ -22,8 +22,8 @@ from polyvox.memory.words import Term
 from polyvox.store.database import Tx
 
 POSTINGS = 50
-"""Posting budget for each stretch that may be read, spent on the rarest words first. Of the evidence
-in three conversations of LoCoMo as much is found with a tenth of it."""
+"""Posting budget for each stretch that may be read, spent on the rarest words first. Of the
+evidence in three conversations of LoCoMo as much is found with a tenth of it."""
 ENOUGH = 4
 """Once such a part of the budget is spent, a word with more occurrences than are left is not looked
 up, for PostgreSQL has to read them all."""
@@ -98,7 +98,7 @@ class Look:
         best: list[list[int]] = []
         told: list[dict[int, None]] = []
         for sight, question, words in zip(sights, questions, wanted, strict=True):
-            stretches, numbers = _worth_reading(sight, question, words, postings)
+            stretches, numbers = worth_reading(sight, question, words, postings)
             best.append(stretches)
             told.append(dict.fromkeys([*numbers, *(doc for doc in sight.also if doc < 0)]))
         texts = self._episodes(sights, best, asked)
@@ -173,7 +173,7 @@ class Look:
         # with that stretch: each number once.
         views = [
             View(low, high, frozenset[str]().union(*(owners[one] for one in who)))
-            for low, high, who in _ranges(readers, alone)
+            for low, high, who in ranges(readers, alone)
         ]
         places = [sight.places for sight in sights]
         texts: list[list[Text]] = [[] for _ in sights]
@@ -212,7 +212,7 @@ def _looked_up(question: Question, budget: int) -> list[tuple[str, int]]:
     return found
 
 
-def _worth_reading(
+def worth_reading(
     sight: Sight,
     question: Question,
     words: Sequence[tuple[str, int]],
@@ -246,7 +246,7 @@ def _best(worth: Mapping[int, float], most: int) -> list[int]:
     return [key for _, key in nlargest(most, ((round(v, 9), key) for key, v in worth.items()))]
 
 
-def _ranges(
+def ranges(
     readers: Mapping[int, Sequence[int]], alone: Mapping[int, Sequence[int]]
 ) -> Iterable[tuple[int, int, set[int]]]:
     """Ranges of numbers that hold these stretches, joined where they meet, and these documents;

@@ -36,8 +36,8 @@ COMMON, FEW = 0.25, 10
 SATURATION = 1.2
 DAMPING = 0.4
 ASSISTANT_WORDS, ASSISTANT = 0.5, 0.5
-"""An assistant's words count so much, around them too, and its text so much of that again: a person
-is asked about what they said. Who is named by a label ("Anna: …") is a person, whatever the role."""
+"""An assistant's words count so much, around them too, and its text so much of that again: a
+person is asked about what they said. Whom a label names ("Anna: …") is a person in any role."""
 SPEAKING = 1.8
 """A text whose label names somebody from the question."""
 IN_TIME, SOON_AFTER = 1.5, 1.3
@@ -46,7 +46,7 @@ it is told, but what was said in that time stands above."""
 TOLD_AFTER = 14 * 86_400 * 1_000_000
 PINNED = 1.1
 WINDOW = 16
-"""Two texts are about the same matter by the words of the question that stand this close together."""
+"""Two texts are about the same matter by the question's words that stand this close together."""
 SHARED, NEARLY, FIRST = 0.5, 0.55, 10
 """The newer of two rises if it has so much of what the older has of the question, and scores so
 much of its score; among the first so many."""
@@ -65,10 +65,10 @@ class Question:
     known: Mapping[str, int]
     """In how many texts each word occurs; those in none are left out."""
 
-    def idf(self, word: str, docs: int = 0) -> float:
-        """How much is learned from meeting a word; as among so many texts, if there are fewer."""
+    def idf(self, word: str) -> float:
+        """How much is learned from meeting a word."""
         count = min(self.known.get(word, 0), self.docs)
-        return math.log(1 + (max(self.docs, docs) - count + 0.5) / (count + 0.5))
+        return math.log(1 + (self.docs - count + 0.5) / (count + 0.5))
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -295,62 +295,51 @@ def latest(text: Text) -> tuple[int, int, str]:
 
 # -- relevance: how likely it is that something found has to do with what was asked, from 0 to 1 ---
 # A rank says what is best, not whether it is any good: a question about something that was never
-# said has a best match too. So the score is put on a scale by a logistic function of three things
-# that can be told apart: how much of the question is there (its rare words weigh more, and what
-# nobody ever said weighs most), how much that is in itself, and whether a name in the question
-# was never heard here. The coefficients were fitted on questions asked of the conversation that
-# they are about, and of others, with the names in them and without. Within one question,
-# relevance grows with the score, so it never changes the order.
+# said has a best match too. How rare a word is says nothing here: the word that half of a memory is
+# about is the best sign that a question belongs to it. So it is the plain share of the question's
+# words that counts, in the best text of a person's and in the best few, and whether a name in the
+# question was never heard here. The coefficients were fitted on questions asked of the conversation
+# that they are about, and of others, with the names in them and without (LoCoMo and BEAM, leaving
+# one conversation out; docs/memory.md). What ranks lower is less relevant.
 
-CONSTANT = -6.3
-COVERED = 9.4
-AMOUNT = 2.6
-STRANGER = -2.1
-YOUNG = 100
-"""Fewer texts than this cannot tell how rare a word is: what was found counts as among so many."""
-MUCH = 8.0
-"""More than this is not surer: a long question adds up many faint matches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What is known of a question and a text, each by itself."""
-
-    covered: float
-    amount: float
-    strangers: float
-
-    @property
-    def relevance(self) -> float:
-        """Those on one scale."""
-        exponent = (
-            CONSTANT + COVERED * self.covered + AMOUNT * self.amount + STRANGER * self.strangers
-        )
-        return 1 / (1 + math.exp(-exponent))
+CONSTANT = -2.7
+BEST = 5.0
+BEST_FEW = 2.6
+STRANGER = -2.0
+FALLS = 3.0
+"""How much lower a lower score is, by its logarithm."""
+FAINTLY = 0.3
+"""What a faint word counts here."""
+LOOKED_AT, BEST_OF = 5, 3
 
 
 class Scale:
     """Puts the scores of one question on the scale."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, scores: Sequence[Score]) -> None:
+        """`scores`: of all that was found, best first."""
+        worth = {term.word: 1.0 if term.weight == 1 else FAINTLY for term in question.terms}
+        total = sum(worth.values()) or 1.0
+        first = [one for one in scores[:FIRST] if not one.text.by_assistant][:LOOKED_AT]
+        shares = [
+            sum(worth[word] for word in one.text.counts) / total for one in first or scores[:1]
+        ]
         names = [term.word for term in question.terms if term.name]
-        strangers = sum(1 for word in names if word not in question.known)
-        worth = {term.word: term.weight * question.idf(term.word, YOUNG) for term in question.terms}
-        here = sum(question.weights[word] for word in worth if word in question.known)
-        there = sum(worth[word] for word in worth if word in question.known)
-        self._total = sum(worth.values())
-        self._grown = there / here if here else 1.0
-        self._strangers = strangers / len(names) if names else 0.0
-
-    def features(self, value: float) -> Features:
-        """What a score means."""
-        value *= self._grown
-        covered = value / self._total if self._total else 0.0
-        return Features(covered, math.log1p(min(value, MUCH)), self._strangers)
+        strangers = sum(word not in question.known for word in names) / max(1, len(names))
+        self._exponent = (
+            CONSTANT
+            + BEST * max(shares, default=0.0)
+            + BEST_FEW * sum(shares[:BEST_OF]) / BEST_OF
+            + STRANGER * strangers
+        )
+        self._best = max((one.value for one in scores), default=0.0)
 
     def relevance(self, value: float) -> float:
         """How likely it is that a text with this score has to do with the question."""
-        return self.features(value).relevance
+        if value <= 0:
+            return 0.0
+        falls = FALLS * math.log(value / self._best) if value < self._best else 0.0
+        return 1 / (1 + math.exp(-max(-50.0, self._exponent + falls)))
 
 
 # -- excerpts: the part of a long text that a question is about ------------------------------------

@@ -217,9 +217,8 @@ class _Order:
 
 
 def _order(seen: Seen, wish: Wish) -> _Order:
-    scale = Scale(seen.question)
-    ranked = rank(seen.question, seen.texts)
-    scores = newest_first(seen.question, ranked)
+    scores = newest_first(seen.question, rank(seen.question, seen.texts))
+    scale = Scale(seen.question, scores)
     values = {score.text.doc: score.value for score in scores}
     docs, sure = list(values), dict[int, float]()
     if wish.also:

@@ -78,8 +78,9 @@ def recalled(
     docs = max(MEMORY, len(texts))
     length = max(1.0, sum(text.length for text in texts) / sum(bool(t.terms) for t in texts))
     question = Question(terms, times_in(words, now, zone).spans, docs, length, known)
-    scale, wanted = Scale(question), {form for term in terms for form in term.all_forms}
+    wanted = {form for term in terms for form in term.all_forms}
     scores = newest_first(question, rank(question, texts))
+    scale = Scale(question, scores)
     return [
         _told(by_place[score.text.place], wanted, round(scale.relevance(score.value), 4))
         for score in scores[:limit]

@@ -134,11 +134,12 @@ def _stemmer(language: str) -> Stemmer:
 @lru_cache(maxsize=1 << 16)
 def stem(word: str, language: str = ENGLISH) -> str:
     """What all forms of a (folded) word have in common."""
+    if not word.isalpha():
+        return word
     if language != ENGLISH:
         return f"{_stemmer(language).stemWord(word)}{MARK}{language}"
     word = IRREGULAR.get(word, word)
-    plain = word.isascii() and word.isalpha() and len(word) > 2
-    return _stemmer(PORTER).stemWord(word) if plain else word
+    return _stemmer(PORTER).stemWord(word) if word.isascii() and len(word) > 2 else word
 
 
 @lru_cache(maxsize=1 << 12)
