@@ -22,7 +22,7 @@ def relevance(words: str, said: str, part: float = 1.0) -> float:
     terms = terms_of(words)
     text = Text.of(2 << SUB_BITS, 0, " ".join(words_of(said)), False, asked_for(terms))
     question = Question(terms, (), 500, 12.0, KNOWN)
-    return Scale(question, [Score(text, 4.0)]).relevance(4.0 * part)
+    return Scale(question, [Score(text, 4.0)]).relevance(Score(text, 4.0 * part))
 
 
 @given(st.floats(min_value=0, max_value=1), st.floats(min_value=0, max_value=1))

@@ -297,7 +297,7 @@ def latest(text: Text) -> tuple[int, int, str]:
 # A rank says what is best, not whether it is any good: a question about something that was never
 # said has a best match too. How rare a word is says nothing here: the word that half of a memory is
 # about is the best sign that a question belongs to it. So it is the plain share of the question's
-# words that counts, in the best text of a person's and in the best few, and whether a name in the
+# words that counts, in the best text and in the person's best few, and whether a name in the
 # question was never heard here. The coefficients were fitted on questions asked of the conversation
 # that they are about, and of others, with the names in them and without (LoCoMo and BEAM, leaving
 # one conversation out; docs/memory.md). What ranks lower is less relevant.
@@ -306,11 +306,13 @@ CONSTANT = -2.7
 BEST = 5.0
 BEST_FEW = 2.6
 STRANGER = -2.0
-FALLS = 3.0
+FALLS = 2.0
 """How much lower a lower score is, by its logarithm."""
 FAINTLY = 0.3
 """What a faint word counts here."""
-LOOKED_AT, BEST_OF = 5, 3
+ASKED_ABOUT = 0.9
+"""What an assistant's words count here, where the question's words stand together in them."""
+FEW_BEST = 3
 
 
 class Scale:
@@ -320,22 +322,28 @@ class Scale:
         """`scores`: of all that was found, best first."""
         worth = {term.word: 1.0 if term.weight == 1 else FAINTLY for term in question.terms}
         total = sum(worth.values()) or 1.0
-        first = [one for one in scores[:FIRST] if not one.text.by_assistant][:LOOKED_AT]
-        shares = [
-            sum(worth[word] for word in one.text.counts) / total for one in first or scores[:1]
-        ]
+        persons, shares = [], []
+        for one in scores[:FIRST]:
+            text = one.text
+            here = _window(question, text) if text.by_assistant else text.counts.keys()
+            share = sum(worth[word] for word in here) / total
+            shares.append(share * ASKED_ABOUT if text.by_assistant else share)
+            if not text.by_assistant:
+                persons.append(share)
         names = [term.word for term in question.terms if term.name]
         strangers = sum(word not in question.known for word in names) / max(1, len(names))
         self._exponent = (
             CONSTANT
             + BEST * max(shares, default=0.0)
-            + BEST_FEW * sum(shares[:BEST_OF]) / BEST_OF
+            + BEST_FEW * sum((persons or shares)[:FEW_BEST]) / FEW_BEST
             + STRANGER * strangers
         )
         self._best = max((one.value for one in scores), default=0.0)
 
-    def relevance(self, value: float) -> float:
-        """How likely it is that a text with this score has to do with the question."""
+    def relevance(self, score: Score) -> float:
+        """How likely it is that a text with this score has to do with the question. That it comes
+        after the person's words is no reason against an assistant's."""
+        value = score.value / (ASSISTANT if score.text.by_assistant else 1.0)
         if value <= 0:
             return 0.0
         falls = FALLS * math.log(value / self._best) if value < self._best else 0.0

@@ -14,7 +14,7 @@ from datetime import UTC, tzinfo
 
 from polyvox.errors import Invalid
 from polyvox.memory.index import Look, Seen, Sight
-from polyvox.memory.rank import Scale, excerpt, latest, newest_first, rank
+from polyvox.memory.rank import Scale, Score, excerpt, latest, newest_first, rank
 from polyvox.memory.tables import episodes, shelves
 from polyvox.memory.tables.remembered import SESSION_BITS, Stored
 from polyvox.memory.tables.shelves import SHARED, Shelf
@@ -202,7 +202,7 @@ class _Order:
     """What one reader is to be told, best first."""
 
     scale: Scale
-    values: Mapping[int, float]
+    scores: Mapping[int, Score]
     sure: Mapping[int, float]
     """The relevance of those that another opinion was heard of."""
     docs: Sequence[int]
@@ -213,21 +213,21 @@ class _Order:
     def relevance(self, doc: int) -> float:
         """How relevant it is; told for few, so found out for few."""
         known = self.sure.get(doc)
-        return self.scale.relevance(self.values[doc]) if known is None else known
+        return self.scale.relevance(self.scores[doc]) if known is None else known
 
 
 def _order(seen: Seen, wish: Wish) -> _Order:
     scores = newest_first(seen.question, rank(seen.question, seen.texts))
     scale = Scale(seen.question, scores)
-    values = {score.text.doc: score.value for score in scores}
-    docs, sure = list(values), dict[int, float]()
+    by_doc = {score.text.doc: score for score in scores}
+    docs, sure = list(by_doc), dict[int, float]()
     if wish.also:
-        sure = {doc: scale.relevance(value) for doc, value in values.items()}
+        sure = {doc: scale.relevance(score) for doc, score in by_doc.items()}
         for text in sorted(seen.texts, key=latest):
             if text.doc in wish.also:
                 sure[text.doc] = max(sure.get(text.doc, 0.0), wish.also[text.doc])
         docs = sorted(sure, key=lambda doc: -sure[doc])
-    return _Order(scale, values, sure, docs, seen.claims, wish.limit + 2)
+    return _Order(scale, by_doc, sure, docs, seen.claims, wish.limit + 2)
 
 
 class _Items:

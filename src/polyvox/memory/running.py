@@ -82,7 +82,7 @@ def recalled(
     scores = newest_first(question, rank(question, texts))
     scale = Scale(question, scores)
     return [
-        _told(by_place[score.text.place], wanted, round(scale.relevance(score.value), 4))
+        _told(by_place[score.text.place], wanted, round(scale.relevance(score), 4))
         for score in scores[:limit]
     ]
 
