@@ -1,4 +1,4 @@
-"""BEAM chats (github mohammadtavakoli78/BEAM) as memories to be asked: read from a file, never kept.
+"""BEAM chats (github mohammadtavakoli78/BEAM) as memories to be asked: read from a file by path.
 
 Each chat has questions about something that was said twice, with the places of the older and the
 newer statement; questions with their sources; and questions that nothing in it answers.

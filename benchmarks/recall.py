@@ -230,8 +230,10 @@ async def _calibrated(database: Database, chats: Sequence[Chat]) -> list[Row]:
             for memory in chats:
                 items = await _ask_chat(database, chat, memory, question, 1)
                 (right if memory is chat else another).append(_worth_it(items))
-        for question in chat.unanswered:
-            silent.append(not _worth_it(await _ask_chat(database, chat, chat, question, 1)))
+        silent += [
+            not _worth_it(await _ask_chat(database, chat, chat, question, 1))
+            for question in chat.unanswered
+        ]
 
     def share(answers: Sequence[bool]) -> float:
         return 100 * sum(answers) / len(answers) if answers else 0.0

@@ -268,7 +268,7 @@ def test_what_stands_near_counts_less_the_further_away_it_is() -> None:
     found = {score.text.doc: score for score in ranked(asked, texts)}
     (first,) = [score for score in found.values() if score.text.counts]
     size = 1 - DAMPING + DAMPING * first.text.length / asked.length
-    own = {word: (SATURATION + 1) / (1 + SATURATION * size) for word in first.text.counts}
+    own = dict.fromkeys(first.text.counts, (SATURATION + 1) / (1 + SATURATION * size))
     weights = asked.weights
 
     def worth(part: float) -> float:

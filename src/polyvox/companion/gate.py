@@ -48,6 +48,19 @@ class Unreadable(PolyvoxError):
     """The gate's reply is not a reading."""
 
 
+RecallKind = Literal["topic", "about_me", "last_time", "open_loops", "instructions", "none"]
+
+
+class RecallSpec(msgspec.Struct, frozen=True):
+    """What of the memory a message asks for, with pronouns resolved."""
+
+    kind: RecallKind = "none"
+    entities: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    time: str = ""
+    intent: str = ""
+
+
 class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     """A message as the gate reads it."""
 
@@ -75,6 +88,7 @@ class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     dismissal: bool
     conflict: bool
     story_worth_exploring: bool
+    recall: RecallSpec = RecallSpec()
 
 
 NO_GATE = Reading(
@@ -132,7 +146,7 @@ def _mended(value: Mapping[str, Any]) -> dict[str, Any]:
 def schema() -> str:
     """The JSON schema that the gate's reply is to follow."""
     components = msgspec.json.schema_components([Reading], ref_template="#/$defs/{name}")
-    told = components[1]["Reading"] | {"additionalProperties": False}
+    told = components[1].pop("Reading") | {"additionalProperties": False, "$defs": components[1]}
     return msgspec.json.encode(told).decode()
 
 
@@ -242,6 +256,6 @@ def judged(gated: Gated) -> dict[str, Any] | None:
     """The judgements without the words that a model chose freely."""
     if not gated.open:
         return None
-    free = ("mood", "energy", "tone")
+    free = ("mood", "energy", "tone", "recall")
     told: dict[str, Any] = msgspec.to_builtins(gated.reading)
     return {name: value for name, value in told.items() if name not in free}

@@ -344,8 +344,8 @@ class Entity:
     @property
     def summary(self) -> str:
         """What can be said of it for certain."""
-        last = "" if self.last_at is None else f", last on {iso(self.last_at)[:10]}"
-        return f"{self.name}: named in {self.items} of the results{last}"
+        last = "" if self.last_at is None else f", last spoken of on {iso(self.last_at)[:10]}"
+        return f"{self.name}{last}"
 
 
 def entities_in(partition: Partition, items: Sequence[Item]) -> tuple[Entity, ...]:

@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby
 
-from Stemmer import Stemmer, algorithms
-from stop_words import AVAILABLE_LANGUAGES, get_stop_words
+from Stemmer import Stemmer, algorithms  # type: ignore[import-not-found]  # it ships no types
+from stop_words import (  # type: ignore[import-untyped]  # it ships no types
+    AVAILABLE_LANGUAGES,
+    get_stop_words,
+)
 
 from polyvox.memory.times import CALENDAR
 from polyvox.store.search import fold
@@ -126,6 +129,17 @@ def language_of(words: Sequence[str]) -> str:
     return best if counts[best] > counts[ENGLISH] else ENGLISH
 
 
+def common_words(text: str) -> set[str]:
+    """Those of its (folded) words that are stop words, in English or in its own language."""
+    folded = fold(text).split()
+    listed, language = _listed(), language_of(folded)
+    return {
+        word
+        for word in folded
+        if word in STOP or not {ENGLISH, language}.isdisjoint(listed.get(word, ()))
+    }
+
+
 @cache
 def _stemmer(language: str) -> Stemmer:
     return Stemmer(language, 0)
@@ -139,7 +153,8 @@ def stem(word: str, language: str = ENGLISH) -> str:
     if language != ENGLISH:
         return f"{_stemmer(language).stemWord(word)}{MARK}{language}"
     word = IRREGULAR.get(word, word)
-    return _stemmer(PORTER).stemWord(word) if word.isascii() and len(word) > 2 else word
+    plain = word.isascii() and len(word) > 2
+    return str(_stemmer(PORTER).stemWord(word)) if plain else word
 
 
 @lru_cache(maxsize=1 << 12)
