@@ -35,7 +35,7 @@ NOW = round(datetime(2026, 11, 17, tzinfo=UTC).timestamp() * 1_000_000)
         ("What do you know about me?", ""),
         ("Who am I?", ""),
         ("Où habite ma sœur ?", "habite sœur"),
-        ("Wo wohnt meine Schwester Jana?", "Jana wohnt Schwester"),
+        ("Wo wohnt meine Schwester Jana?", "Schwester Jana wohnt"),
         ("我姐姐住在哪里", "我姐姐住在哪里"),
         ("", ""),
         ("What was it yesterday?", "yesterday"),

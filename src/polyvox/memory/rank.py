@@ -306,7 +306,7 @@ CONSTANT = -2.7
 BEST = 5.0
 BEST_FEW = 2.6
 STRANGER = -2.0
-FALLS = 2.0
+FALLS = 4.5
 """How much lower a lower score is, by its logarithm."""
 FAINTLY = 0.3
 """What a faint word counts here."""
