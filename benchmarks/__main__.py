@@ -69,6 +69,8 @@ def plan(options: argparse.Namespace, place: Path) -> Iterator[tuple[str, Work]]
 def _recall(place: Path, options: argparse.Namespace) -> list[Row]:
     locomo = options.locomo or os.environ.get("POLYVOX_LOCOMO")
     rows = _run(recall.found(place / "recall", Path(locomo) if locomo else None))
+    beam = options.beam or os.environ.get("POLYVOX_BEAM")
+    rows += _run(recall.chats(place / "chats", Path(beam) if beam else None))
     rows += _run(recall.updated(place / "updates"))
     count = options.episodes
     rows += _run(recall.speed(place / "speed", "", "SQLite", count))
@@ -101,6 +103,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=500, help="length for `growth` (500)")
     parser.add_argument("--episodes", type=int, default=100_000, help="for `recall` (100,000)")
     parser.add_argument("--locomo", help="a file of LoCoMo conversations, for `recall`")
+    parser.add_argument("--beam", help="a file of BEAM chats, for `recall`")
     parser.add_argument("--only", nargs="*", help="only these measures")
     parser.add_argument("--no-litellm", action="store_true", help="leave LiteLLM out")
     parser.add_argument("--embedded", action="store_true", help="also the embedded model (slow)")

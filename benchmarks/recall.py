@@ -12,8 +12,11 @@ from pathlib import Path
 
 from tests.memory.updates import REPLIES, SMALL_TALK, UPDATES
 
+from benchmarks import beam
+from benchmarks.beam import Chat
 from benchmarks.locomo import ADVERSARIAL, CATEGORIES, Asked, Talk, load
 from benchmarks.report import Row, at_least, at_most, percentile, plain
+from polyvox.memory.query import Query, answer
 from polyvox.memory.recall import recall
 from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Item, Message, Partition
@@ -32,6 +35,12 @@ NEEDED = (
     "not measured: give a file of LoCoMo conversations with --locomo PATH or POLYVOX_LOCOMO"
     " (it may be used for evaluation only, and is not part of this project)"
 )
+BEAM_NEEDED = (
+    "not measured: give a file of BEAM chats with --beam PATH or POLYVOX_BEAM"
+    " (it may be used for evaluation only, and is not part of this project)"
+)
+DEEP = 25
+"""The newer and the older statement are looked for among the first so many."""
 
 Found = list[tuple[str, int]]
 
@@ -165,6 +174,89 @@ def _plain(words: tuple[sqlite3.Connection, Found], asked: Asked) -> Found:
         "SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT 25", (any_word,)
     )
     return [places[row[0]] for row in rows]
+
+
+async def chats(place: Path, path: Path | None) -> list[Row]:
+    """Which of two statements comes first in BEAM's chats, and whose questions bring something."""
+    if path is None:
+        return [Row("statements found in BEAM", BEAM_NEEDED)]
+    told = beam.load(path)
+    database = await open_database(f"sqlite:///{place / 'chats.db'}", place)
+    for chat in told:
+        for session, messages in chat.sessions.items():
+            at = messages[0].said_at or 0
+            await database.write(_ingesting(_chat_part(chat), session, at, messages), ME)
+    rows = await _newer(database, told) + await _calibrated(database, told)
+    await database.close()
+    return rows
+
+
+async def _newer(database: Database, chats: Sequence[Chat]) -> list[Row]:
+    both = above = 0
+    ranks: list[int] = []
+    for chat in chats:
+        for update in chat.updates:
+            items = await _ask_chat(database, chat, chat, update.question, DEEP)
+            places = [(item.evidence[0].session_id, item.evidence[0].index) for item in items]
+            newer = min(
+                (n for n, place in enumerate(places) if place in update.newer), default=DEEP
+            )
+            older = min(
+                (n for n, place in enumerate(places) if place in update.older), default=DEEP
+            )
+            ranks.append(newer)
+            if newer < DEEP and older < DEEP:
+                both += 1
+                above += newer < older
+
+    def among(most: int) -> float:
+        return 100 * sum(rank < most for rank in ranks) / len(ranks)
+
+    what = f"BEAM, {len(chats)} chats, {len(ranks)} updates: the newer statement"
+    share = 100 * above / both if both else 0.0
+    return [
+        at_least(f"{what} above the older", share, 80, " %", f"{above} of {both} found both"),
+        at_least(f"{what} among the first 3", among(3), 60, " %"),
+        at_least(f"{what} among the first 10", among(10), 85, " %"),
+    ]
+
+
+async def _calibrated(database: Database, chats: Sequence[Chat]) -> list[Row]:
+    right: list[bool] = []
+    another: list[bool] = []
+    silent: list[bool] = []
+    for chat in chats:
+        for question in (*(update.question for update in chat.updates), *chat.sourced):
+            for memory in chats:
+                items = await _ask_chat(database, chat, memory, question, 1)
+                (right if memory is chat else another).append(_worth_it(items))
+        silent += [
+            not _worth_it(await _ask_chat(database, chat, chat, question, 1))
+            for question in chat.unanswered
+        ]
+
+    def share(answers: Sequence[bool]) -> float:
+        return 100 * sum(answers) / len(answers) if answers else 0.0
+
+    return [
+        at_least(
+            "BEAM: questions to the right memory that bring something", share(right), 85, " %"
+        ),
+        at_most("BEAM: questions to another memory that bring something", share(another), 12, " %"),
+        plain("BEAM: questions that nothing answers that bring nothing", share(silent), " %"),
+    ]
+
+
+async def _ask_chat(
+    database: Database, chat: Chat, memory: Chat, question: str, limit: int
+) -> Sequence[Item]:
+    wanted = Query(question, chat.ended_at + DAY, limit)
+    part = _chat_part(memory)
+    return (await database.read(lambda tx: answer(tx, part, wanted), ME)).items
+
+
+def _chat_part(chat: Chat) -> Partition:
+    return Partition("beam", chat.name)
 
 
 async def updated(place: Path) -> list[Row]:

@@ -174,16 +174,19 @@ RECALL = [
         "asked for and not there: one honest line",
         talk(ASKED),
         f"{OPENING} supplemental_context",
-        texts={"supplemental_context": "nothing was found. Say so plainly"},
+        texts={
+            "supplemental_context": "Nothing was found for those words. Use what stands above,"
+            " or ask."
+        },
         trace={"recall.decision": "nothing found"},
     ),
     Situation(
-        "asked for, but there is nothing to look for",
-        talk(ASKED, text="Do you remember that?"),
+        "asked for, but nothing is named and nothing is known",
+        talk(ASKED, text="Who am I?"),
         f"{OPENING} supplemental_context",
-        texts={"supplemental_context": "named nothing that could be looked up, so nothing was."},
-        lacks=("nothing was found",),
-        trace={"recall.decision": "no query"},
+        texts={"supplemental_context": "Use what stands above, or ask."},
+        lacks=("do not know", "Say so plainly"),
+        trace={"recall.decision": "nothing found"},
     ),
     Situation(
         "asked for, at 0.55",

@@ -28,11 +28,15 @@ NOW = round(datetime(2026, 11, 17, tzinfo=UTC).timestamp() * 1_000_000)
 @pytest.mark.parametrize(
     ("message", "query"),
     [
-        ("Do you remember where Rosalind keeps her bees?", "Rosalind keeps bees"),
+        ("Do you remember where Rosalind keeps her bees?", "Rosalind remember bees"),
         ("What did we say about the roof last week?", "roof last week"),
         ("the dentist, and then Anna Weber called", "Anna Weber dentist called"),
         ("What did you tell me, Harbor?", ""),
-        ("Do you remember that?", ""),
+        ("What do you know about me?", ""),
+        ("Who am I?", ""),
+        ("Où habite ma sœur ?", "habite sœur"),
+        ("Wo wohnt meine Schwester Jana?", "Schwester Jana wohnt"),
+        ("我姐姐住在哪里", "我姐姐住在哪里"),
         ("", ""),
         ("What was it yesterday?", "yesterday"),
         ("Didn't you say I'd go?", ""),
@@ -40,11 +44,9 @@ NOW = round(datetime(2026, 11, 17, tzinfo=UTC).timestamp() * 1_000_000)
         ("You’re right, that’s what I’ve said", ""),
         ("Does He still like it?", ""),
         ("and HE said no to Them", ""),
-        ("What did IT say about the laptop?", "IT laptop"),
-        ("Who is Will?", "Will"),
-        ("my ex", "ex"),
+        ("What did IT say about the laptop?", "laptop"),
         ("What about 42?", "42"),
-        ("Remember 9/11?", "9/11"),
+        ("What about 9/11?", "9/11"),
         ("My dog’s vet", "dog vet"),
     ],
 )
@@ -118,7 +120,7 @@ def test_names_of_what_is_not_told_are_not_told_either() -> None:
     assert (told.found, told.entities) == (1, 2)
     vetoed = librarian(vetoed=(ROSALIND,)).sought("Rosalind bees", reply, None, explicit=True)
     assert (vetoed.decision, vetoed.entities) == ("nothing found", 0)
-    assert "Rosalind" not in vetoed.text
+    assert ROSALIND not in vetoed.text
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_the_question_itself_is_no_answer() -> None:
     asked = librarian(exclude=Exclude(texts=(MESSAGE,)), shown=MESSAGE)
     got = asked.sought("Rosalind", QueryReply((recalled(MESSAGE),)), None, explicit=True)
     assert got.decision == "nothing found"
-    assert "nothing was found" in got.text
+    assert "Nothing was found" in got.text
 
 
 async def test_when_the_time_is_up_nothing_more_is_looked_up() -> None:

@@ -187,7 +187,7 @@ async def test_our_own_memory_names_who_is_in_what_it_found(lounge: Lounge) -> N
     heard = await lounge.say(persona, asked, at=NOON, gate=ASKED)
     sheet = heard.blocks["supplemental_context"]
     assert "they said: “My aunt Rosalind" in sheet
-    assert "- about: “Rosalind: named in 1 of the results, last on 2026-11-07”" in sheet
+    assert "- about: “Rosalind, last spoken of on 2026-11-07”" in sheet
     assert heard.trace["recall"]["entities"] == sheet.count("- about: ") > 0
     look = Lookup("Rosalind keeps bees", when + 100)
     alone = await own.look_up(ME, look)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvox.memory.ranking import LONG, excerpt
+from polyvox.memory.rank import LONG, excerpt
 
 LOREM = "There is nothing to see in this sentence, it only fills the page. "
 

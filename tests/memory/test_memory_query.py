@@ -66,9 +66,7 @@ async def test_names_that_occur(database: Database) -> None:
         ("Rosa Lind", "name"),
         ("Porto", "name"),
     ]
-    assert found["entities"][0]["summary"] == (
-        "Rosa Lind: named in 2 of the results, last on 2023-11-14"
-    )
+    assert found["entities"][0]["summary"] == ("Rosa Lind, last spoken of on 2023-11-14")
     assert {one["uuid"] for one in found["entities"]} == {one["uuid"] for one in again["entities"]}
     assert (await asked(database, Query("like", NOW)))["entities"] == []
 

@@ -29,7 +29,7 @@ from tests.memory.updates import REPLIES, SMALL_TALK, UPDATES
 
 from polyvox.errors import Invalid
 from polyvox.ids import new_id
-from polyvox.memory.looking import AT_ONCE
+from polyvox.memory.index import AT_ONCE
 from polyvox.memory.recall import Exclude, Reader, recall
 from polyvox.memory.tables import claims, episodes
 from polyvox.memory.values import Claim, Evidence, Item, Message, Partition

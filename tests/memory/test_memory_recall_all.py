@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from tests.memory.house import DAY, HERE, ME, NOW, START, Counted, tell
 
-from polyvox.memory import looking
+from polyvox.memory import index
 from polyvox.memory.recall import PERSON, Exclude, Reader, Wish, recall_all
 from polyvox.memory.tables import claims
 from polyvox.memory.values import Claim, Item, Message, Partition
@@ -73,14 +73,14 @@ def wishes(chance: random.Random, docs: Sequence[int]) -> list[Wish]:
 
 @pytest.mark.parametrize(
     ("each", "most"),
-    [(looking.POSTINGS, looking.AT_ONCE), (looking.POSTINGS, 20), (3, looking.AT_ONCE)],
+    [(index.POSTINGS, index.AT_ONCE), (index.POSTINGS, 20), (3, index.AT_ONCE)],
     ids=["all of it", "cut short", "few words for some"],
 )
 async def test_each_is_told_what_they_would_be_told_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch, each: int, most: int
 ) -> None:
-    monkeypatch.setattr(looking, "POSTINGS", each)
-    monkeypatch.setattr(looking, "AT_ONCE", most)
+    monkeypatch.setattr(index, "POSTINGS", each)
+    monkeypatch.setattr(index, "AT_ONCE", most)
     chance = random.Random(7)
     await remember(database, chance)
 

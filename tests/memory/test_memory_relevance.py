@@ -7,46 +7,48 @@ from tests.memory.house import HERE, THERE, ask, talk, tell
 from tests.memory.updates import REPLIES, UPDATES
 from tests.session.remembered import FILLER
 
-from polyvox.memory.ranking import Question, Scale
+from polyvox.memory.rank import Question, Scale, Score, Text, asked_for
+from polyvox.memory.tables.remembered import SUB_BITS
 from polyvox.memory.values import Partition
-from polyvox.memory.words import terms_of
+from polyvox.memory.words import terms_of, words_of
 from polyvox.store.database import Database
 
 INJECTED = 0.6
 KNOWN = {"anna": 9, "bicycl": 3, "red": 5}
 
 
-def relevance(words: str, value: float, docs: int = 500) -> float:
-    return Scale(Question(terms_of(words), (), docs, 12.0, KNOWN)).relevance(value)
+def relevance(words: str, said: str, part: float = 1.0) -> float:
+    """Of a text that scores so much of what the best one does, and says the same."""
+    terms = terms_of(words)
+    text = Text.of(2 << SUB_BITS, 0, " ".join(words_of(said)), False, asked_for(terms))
+    question = Question(terms, (), 500, 12.0, KNOWN)
+    return Scale(question, [Score(text, 4.0)]).relevance(Score(text, 4.0 * part))
 
 
-@given(
-    st.floats(min_value=0, max_value=100),
-    st.floats(min_value=0, max_value=100),
-    st.integers(min_value=10, max_value=100_000),
-)
-def test_it_grows_with_the_score(one: float, other: float, docs: int) -> None:
+@given(st.floats(min_value=0, max_value=1), st.floats(min_value=0, max_value=1))
+def test_it_grows_with_the_score(one: float, other: float) -> None:
     low, high = sorted((one, other))
+    words = "the red bicycle"
 
-    assert 0 <= relevance("the red bicycle", low, docs) <= relevance("the red bicycle", high, docs)
-    assert relevance("the red bicycle", high, docs) <= 1
+    assert 0 <= relevance(words, words, low) <= relevance(words, words, high) <= 1
 
 
 def test_what_was_never_said_makes_it_unlikely() -> None:
-    """The same score: once it is all of the question, once the half that anybody ever said."""
-    whole = relevance("a red bicycle", 4.0)
+    whole = relevance("a red bicycle", "my red bicycle")
 
     assert whole > INJECTED
-    assert relevance("a red bicycle with golden spokes and brakes", 4.0) < whole
+    assert relevance("a red bicycle with golden spokes and brakes", "my red bicycle") < INJECTED
 
 
 def test_a_name_nobody_heard_makes_it_unlikely() -> None:
-    assert relevance("the bicycle of Anna", 4.0) > relevance("the bicycle of Otto", 4.0)
-    assert relevance("the bicycle of otto", 4.0) > relevance("the bicycle of Otto", 4.0)
+    anna, otto = "the bicycle of Anna", "the bicycle of Otto"
+
+    assert relevance(anna, "her bicycle") > relevance(otto, "her bicycle")
+    assert relevance(otto.lower(), "her bicycle") > relevance(otto, "her bicycle")
 
 
 def test_nothing_asked() -> None:
-    assert relevance("what is it", 0.0) < 0.01
+    assert relevance("what is it", "what is it") < 0.1
 
 
 async def test_questions_to_the_right_and_to_the_wrong_memory(database: Database) -> None:

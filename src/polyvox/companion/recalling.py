@@ -1,8 +1,10 @@
-"""The librarian's reflex: whether to look up, what to look for, and what of it may be told.
+"""The librarian: whether to look something up, what to look for, and what of it may be told.
 
-    gate → words → query → relevance → the sheet
+    gate → query → relevance → the sheet
 
-Local recall costs milliseconds, so without a gate it always looks and relevance alone decides.
+The gate says what is asked for, with pronouns resolved; without one, the message's rare words are
+looked for, and relevance alone decides: local recall costs milliseconds. A question about the
+memory itself (what do you know about me, what is open) is answered from it, not searched for.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 
-from polyvox.companion.gate import Gated
+from polyvox.companion.gate import Gated, RecallKind, RecallSpec
 from polyvox.companion.texts import text
 from polyvox.context.words import quoted
 from polyvox.errors import PolyvoxError
@@ -25,7 +27,7 @@ from polyvox.memory.running import Heard, recalled
 from polyvox.memory.tables.statements import plain
 from polyvox.memory.tell import RecallTrace
 from polyvox.memory.times import day_of, times_in
-from polyvox.memory.words import STOP, names_in, words_of
+from polyvox.memory.words import common_words, names_in, words_of
 from polyvox.store.search import fold
 from polyvox.values import Scope
 
@@ -56,28 +58,23 @@ class Found:
     """Since when it is no longer so."""
 
 
-def sheet(query: str, facts: Sequence[Found], entities: Sequence[str]) -> str:
+def sheet(query: str, facts: Sequence[Found], entities: Sequence[str], most: int = MOST) -> str:
     """The block for what was found."""
     if not facts and not entities:
         return ""
     lines = [HEAD, f"Looked up: {quoted(query)}. {text('recall/sheet')}"]
-    lines += [_line(one) for one in facts[:MOST]]
+    lines += [_line(one) for one in facts[:most]]
     lines += [f"- about: {quoted(one[:LONGEST])}" for one in entities[:MOST]]
     return "\n".join(lines)
 
 
-def nothing() -> str:
-    """Asked for, looked up, not there."""
-    return f"{HEAD}\n{text('recall/nothing')}"
-
-
-def not_sought() -> str:
-    """Asked for, in words that nothing can be looked up by."""
-    return f"{HEAD}\n{text('recall/not_sought')}"
+def nothing(query: str) -> str:
+    """RecallSpec for and not found: one honest line."""
+    return f"{HEAD}\nLooked up: {quoted(query)}. {text('recall/nothing')}"
 
 
 def unreachable() -> str:
-    """Asked for, and memory could not be asked."""
+    """RecallSpec for, and memory could not be asked."""
     return f"{HEAD}\n{text('recall/unreachable')}"
 
 
@@ -97,28 +94,16 @@ MOST_EARLIER = 6
 _TOKEN = re.compile(r"\d+(?:[/.:]\d+)+|[^\W_][\w'’-]*")
 _ENDING = re.compile(r"['’](?:s|t|d|m|ll|re|ve)?$", re.IGNORECASE)
 """What a contraction, or whose it is, adds to a word."""
-_PRONOUN = """i me my mine myself we us our ours ourselves you your yours yourself yourselves he him
-his himself she her hers herself it its itself they them their theirs themselves this that these
-those"""
-_PRONOUNS = frozenset(_PRONOUN.split())
-_NOUNS = ("IT", "US")
-"""Written so, these are none."""
-_SHORT = """uh um eh ah yo ya id im ive vs eg ie re du er es ja zu da wo ob je tu te le la de un en
-et el lo se si mi"""
-"""Of the words of two letters those that name nothing."""
-_ABOUT_US = """assistant ai bot chatbot companion model yourself yours you remember recall recalled
-remind reminded memory memories mention mentioned forget forgot talk talked talking tell told
-telling say said saying speak spoke know known knew think thought ask asked asking discuss
-discussed chat chatted conversation conversations earlier before again last time ago once back"""
-_VERBS = """get got getting go going gone went come came coming make made making take took taken
-taking give gave given want wanted wants need needed needs like liked likes feel feels felt feeling
-see saw seen look looked looking find found let lets keep kept put try tried trying help helped
-helping happen happened happening become became seem seemed use used using start started stop
-stopped mean means meant guess hope hoped really maybe still always never often something anything
-nothing everything thing things stuff lot much many more most good great nice bad well right sure
-one ones way even ever now today tonight tomorrow only other others same than today's"""
-_CONTRACTED = "mustn needn mightn shan let"
-DROPPED = STOP.union(*(one.split() for one in (_ABOUT_US, _VERBS, _SHORT, _CONTRACTED)))
+OVERVIEW: tuple[RecallKind, ...] = ("about_me", "last_time", "open_loops")
+"""Where memory was asked for and nothing was named."""
+SUBJECTS: Mapping[str, str] = {
+    "about_me": "what is known about them",
+    "last_time": "what they talked about last time",
+    "open_loops": "what is still open",
+    "instructions": "what they asked for once and for all",
+}
+MOST_KNOWN = 8
+"""Facts that answer a question about the memory itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +166,33 @@ class Librarian:
         explicit = gated.open and gated.reading.explicit
         if why is not None:
             return Sought(decision=why, explicit=explicit)
-        words = self.words(message)
-        if not words:
-            return self.no_query(explicit)
-        return self.sought(words, *await self._ask(words), explicit=explicit)
+        asked = gated.reading.recall
+        if gated.open and asked.kind in SUBJECTS:
+            return await self._known_of((asked.kind,), SUBJECTS[asked.kind], explicit)
+        words = query_of(asked) if gated.open else ""
+        words = words or self.words(message)
+        if words:
+            return self.sought(words, *await self._ask(self.lookup(words)), explicit=explicit)
+        if explicit:
+            return await self._known_of(OVERVIEW, SUBJECTS["about_me"], explicit)
+        return self.no_query()
+
+    async def _known_of(self, kinds: Sequence[RecallKind], subject: str, explicit: bool) -> Sought:
+        """What answers a question about the memory itself."""
+        items: list[Recalled] = []
+        degrade = None
+        for kind in kinds:
+            wanted = replace(self.lookup(subject), kind=kind, limit=MOST_KNOWN)
+            reply, degrade = await self._ask(wanted)
+            if reply is None:
+                return Sought(unreachable(), "unreachable", explicit, degrade=degrade)
+            items += reply.items[: MOST_KNOWN // len(kinds) + 1]
+        kept = self._allowed(items)
+        if not kept:
+            return Sought(nothing(subject), "nothing found", explicit, degrade=degrade)
+        told = [self._told(one) for one in kept]
+        made = sheet(subject, told, (), MOST_KNOWN)
+        return Sought(made, "found", explicit, len(told[:MOST_KNOWN]), None, degrade)
 
     def words(self, message: str) -> str:
         """What to look for; nothing, where nothing of a message can be looked for."""
@@ -194,9 +202,9 @@ class Librarian:
         """How to look for it."""
         return Lookup(words, self.now, self.reader, self.exclude)
 
-    def no_query(self, explicit: bool = False) -> Sought:
+    def no_query(self) -> Sought:
         """What came of a message that names nothing."""
-        return Sought(not_sought() if explicit else "", "no query", explicit)
+        return Sought("", "no query")
 
     def sought(
         self, words: str, reply: QueryReply | None, degrade: str | None, *, explicit: bool = False
@@ -226,7 +234,7 @@ class Librarian:
             return Sought(text, "found", explicit, count, best, degrade, len(entities))
         if len(new) < len(allowed) and any(_relevant(one, words) for one in allowed):
             return Sought("", "told already", explicit, 0, best, degrade)
-        text = nothing() if explicit else ""
+        text = nothing(words) if explicit else ""
         return Sought(text, "nothing found", explicit, 0, best, degrade)
 
     async def threads(self, message: str) -> tuple[tuple[str, ...], str | None]:
@@ -235,7 +243,7 @@ class Librarian:
         words = self.words(message)
         if not words:
             return (), None
-        reply, degrade = await self._ask(words)
+        reply, degrade = await self._ask(self.lookup(words))
         items = self._new(self._allowed(reply.items)) if reply is not None else []
         new = [one.text for one in items if _relevant(one, words)]
         return tuple(new[:2]), degrade
@@ -286,14 +294,14 @@ class Librarian:
         words = plain(text)
         return any(plain(gone) in words for gone in self.vetoed)
 
-    async def _ask(self, words: str) -> tuple[QueryReply | None, str | None]:
+    async def _ask(self, wanted: Lookup) -> tuple[QueryReply | None, str | None]:
         now = asyncio.get_running_loop().time()
         until = now + self.seconds if self.until is None else self.until
         if until <= now:  # not even begun
             return None, "query: timeout"
         try:
             async with asyncio.timeout_at(until):
-                got = await self.memory.look_up(self.scope, self.lookup(words))
+                got = await self.memory.look_up(self.scope, wanted)
         except TimeoutError:
             return None, "query: timeout"
         except PolyvoxError as error:
@@ -322,36 +330,32 @@ def _unwanted(gated: Gated) -> str | None:
     return None if reading.confidence >= (EXPLICIT if reading.explicit else AMBIENT) else "unsure"
 
 
+def query_of(asked: RecallSpec) -> str:
+    """The words of the gate's reading: entities first, then topics, then time."""
+    return " ".join([*asked.entities, *asked.topics, *([asked.time] if asked.time else [])])
+
+
 def compile_query(message: str, now: int, name: str = "") -> str:
-    """The words to look for: names first, then topics, then times. Nothing, where nothing of a
-    message can be looked for."""
+    """The rare words of a message: names first, then topics, then times. Nothing, where every word
+    of it is one of those that all sentences have."""
     ours = {word.casefold() for word in _TOKEN.findall(name)}
-    names = (_without_pronouns(one) for one in names_in(message))
-    entities = [one for one in names if one and one.casefold() not in ours]
+    common = common_words(message)
+    entities = [
+        one
+        for one in names_in(message)
+        if one.casefold() not in ours and not {*fold(_ENDING.sub("", one)).split()} <= common
+    ]
     taken = {word.casefold() for one in entities for word in _TOKEN.findall(one)} | ours
     rest = times_in(message, now).rest
     topics = []
     for token in _TOKEN.findall(rest):
         word = _ENDING.sub("", token)
         plain = word.casefold()
-        tells = len(plain) > 1 or plain.isdigit()
-        if tells and plain not in taken and (word in _NOUNS or plain not in DROPPED):
+        tells = len(plain) > 1 or plain.isdigit() or not plain.isascii()
+        if tells and plain not in taken and not {*fold(word).split()} <= common:
             taken.add(plain)
             topics.append(word)
-    times = _removed(message, rest)
-    return " ".join([*entities, *topics, *times])
-
-
-def _without_pronouns(name: str) -> str:
-    """A name without what only looks like one, being written large."""
-    kept = []
-    for word in name.split():
-        bare = _ENDING.sub("", word)
-        plain = bare.casefold()
-        contracted = bare != word and plain in STOP
-        if bare in _NOUNS or not (contracted or plain in _PRONOUNS):
-            kept.append(word)
-    return " ".join(kept)
+    return " ".join([*entities, *topics, *_removed(message, rest)])
 
 
 def words_for(message: str, now: int, people: Sequence[str]) -> list[str]:

@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from stop_words import get_stop_words  # type: ignore[import-untyped]  # it ships no types
+
 from polyvox.context.words import plain
 from polyvox.errors import ModelError
 from polyvox.ids import content_hash
@@ -272,9 +274,7 @@ def _known(word: str, words: set[str]) -> bool:
 
 @functools.cache
 def _function_words() -> frozenset[str]:
-    import stopwordsiso  # data alone, read when it is needed
-
-    return frozenset(stopwordsiso.stopwords(LANGUAGES))
+    return frozenset(word for language in LANGUAGES for word in get_stop_words(language))
 
 
 def _open(draft: Draft, sources: Sources) -> list[str]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
 from polyvox.errors import Invalid
-from polyvox.memory.looking import Look, Seen, Sight
-from polyvox.memory.ranking import Scale, excerpt, latest, newest_first, rank
+from polyvox.memory.index import Look, Seen, Sight
+from polyvox.memory.rank import Scale, Score, excerpt, latest, newest_first, rank
 from polyvox.memory.tables import episodes, shelves
 from polyvox.memory.tables.remembered import SESSION_BITS, Stored
 from polyvox.memory.tables.shelves import SHARED, Shelf
@@ -30,8 +30,6 @@ STRETCHES = 20
 DATED = 0.6
 """The relevance of what was said at a time, where a question names the time and nothing else."""
 CHARS_PER_TOKEN = 4
-SPARE = 6
-"""So many more items are put in order than are wanted, in place of those that are known already."""
 
 Source = Callable[[Tx, Partition, Sequence[str], int | None], Mapping[str, Item]]
 """Tells the claims of one kind: gets their ids and the time as of which to tell them, answers
@@ -171,7 +169,6 @@ def recall_all(
     ]
     look = Look(
         tx,
-        tx.scope,
         partition,
         terms,
         tuple(spans),
@@ -205,7 +202,7 @@ class _Order:
     """What one reader is to be told, best first."""
 
     scale: Scale
-    values: Mapping[int, float]
+    scores: Mapping[int, Score]
     sure: Mapping[int, float]
     """The relevance of those that another opinion was heard of."""
     docs: Sequence[int]
@@ -216,22 +213,21 @@ class _Order:
     def relevance(self, doc: int) -> float:
         """How relevant it is; told for few, so found out for few."""
         known = self.sure.get(doc)
-        return self.scale.relevance(self.values[doc]) if known is None else known
+        return self.scale.relevance(self.scores[doc]) if known is None else known
 
 
 def _order(seen: Seen, wish: Wish) -> _Order:
-    scale = Scale(seen.question)
-    ranked = rank(seen.question, seen.texts)
-    scores = newest_first(seen.question, ranked, wish.limit + SPARE)
-    values = {score.text.doc: score.value for score in scores}
-    docs, sure = list(values), dict[int, float]()
+    scores = newest_first(seen.question, rank(seen.question, seen.texts))
+    scale = Scale(seen.question, scores)
+    by_doc = {score.text.doc: score for score in scores}
+    docs, sure = list(by_doc), dict[int, float]()
     if wish.also:
-        sure = {doc: scale.relevance(value) for doc, value in values.items()}
+        sure = {doc: scale.relevance(score) for doc, score in by_doc.items()}
         for text in sorted(seen.texts, key=latest):
             if text.doc in wish.also:
                 sure[text.doc] = max(sure.get(text.doc, 0.0), wish.also[text.doc])
         docs = sorted(sure, key=lambda doc: -sure[doc])
-    return _Order(scale, values, sure, docs, seen.claims, wish.limit + 2)
+    return _Order(scale, by_doc, sure, docs, seen.claims, wish.limit + 2)
 
 
 class _Items:
@@ -240,7 +236,7 @@ class _Items:
     def __init__(self, look: Look, sources: Mapping[str, Source], orders: Sequence[_Order]) -> None:
         self._look = look
         self._sources = sources
-        self._wanted = {term.word for term in look.terms}
+        self._wanted = {form for term in look.terms for form in term.all_forms}
         self._claims = {doc: claim for one in orders for doc, claim in one.claims.items()}
         self._read: dict[int, Item | None] = {}
         self._fetch([doc for one in orders for doc in one.docs[: one.ahead]])
@@ -348,8 +344,8 @@ class Entity:
     @property
     def summary(self) -> str:
         """What can be said of it for certain."""
-        last = "" if self.last_at is None else f", last on {iso(self.last_at)[:10]}"
-        return f"{self.name}: named in {self.items} of the results{last}"
+        last = "" if self.last_at is None else f", last spoken of on {iso(self.last_at)[:10]}"
+        return f"{self.name}{last}"
 
 
 def entities_in(partition: Partition, items: Sequence[Item]) -> tuple[Entity, ...]:

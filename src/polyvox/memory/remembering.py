@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 from polyvox.context.recipe import Recipe
 from polyvox.context.words import unstructured
 from polyvox.errors import StoreError
-from polyvox.memory import facts, profile
+from polyvox.memory import facts, known, profile
 from polyvox.memory import session_start as briefs
 from polyvox.memory import veto as vetoing
 from polyvox.memory.brief import BriefWriter
@@ -67,6 +67,8 @@ class Lookup:
     limit: int = 6
     stretches: int = STRETCHES
     """So many stretches of sessions are read for it."""
+    kind: str = "topic"
+    """A kind of `known.KINDS`: what is asked about the memory itself, whatever the words."""
 
 
 class MemoryService(Protocol):
@@ -220,8 +222,24 @@ class OwnMemory:
 
     async def look_up(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:
         """By the words of the episodes and the facts, and by what they mean where a model knows."""
+        if wanted.kind in known.KINDS:
+            return await self._known(scope, wanted)
         (got,) = await self._look(scope, [wanted], named=True)
         return got
+
+    async def _known(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:
+        """What answers a question about the memory itself."""
+        part, zone = Partition.own(scope), zone_of(self.timezone())
+
+        def read(tx: Tx) -> list[Item]:
+            hidden, reader = wanted.exclude.ids, wanted.reader
+            return known.read(tx, part, wanted.kind, wanted.now, reader, hidden, zone)
+
+        try:
+            items = await self.database.read(read, scope)
+        except StoreError:
+            return Got(None, Degrade("query", "unreachable", "database"))
+        return Got(QueryReply(tuple(map(_recalled, items[: wanted.limit]))))
 
     async def look_up_all(
         self, scope: Scope, wanted: Sequence[Lookup]

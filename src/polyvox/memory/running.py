@@ -18,7 +18,7 @@ from polyvox.context.window import NOTE_ABOVE, select
 from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
 from polyvox.memory.packets import Recalled
-from polyvox.memory.ranking import Question, Scale, Text, asked_for, excerpt, newest_first, rank
+from polyvox.memory.rank import Question, Scale, Text, asked_for, excerpt, newest_first, rank
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.remembered import SUB_BITS, Role
 from polyvox.memory.times import times_in
@@ -62,10 +62,13 @@ def recalled(
     "yesterday" is meant."""
     terms = terms_of(words)
     some = heard[-MOST:]
-    beginnings = {term.word[:BEGINNING] for term in terms}
-    asked = asked_for(term.word for term in terms)
-    texts = []
-    for place, one in enumerate(some):
+    beginnings = {form[:BEGINNING] for term in terms for form in term.all_forms}
+    asked = asked_for(terms)
+    texts, by_place = [], dict[int, Heard]()
+    place = -1
+    for one in some:
+        place += 1 if (place + 1) % 2 == (one.role == "assistant") else 2
+        by_place[place] = one
         folded = fold(one.text)
         found = words_of(one.text) if any(begin in folded for begin in beginnings) else ()
         texts.append(Text.of(place << SUB_BITS, one.said_at or 0, " ".join(found), False, asked))
@@ -75,10 +78,11 @@ def recalled(
     docs = max(MEMORY, len(texts))
     length = max(1.0, sum(text.length for text in texts) / sum(bool(t.terms) for t in texts))
     question = Question(terms, times_in(words, now, zone).spans, docs, length, known)
-    scale, wanted = Scale(question), {term.word for term in terms}
-    scores = newest_first(question, rank(question, texts), limit)
+    wanted = {form for term in terms for form in term.all_forms}
+    scores = newest_first(question, rank(question, texts))
+    scale = Scale(question, scores)
     return [
-        _told(some[score.text.doc >> SUB_BITS], wanted, round(scale.relevance(score.value), 4))
+        _told(by_place[score.text.place], wanted, round(scale.relevance(score), 4))
         for score in scores[:limit]
     ]
 

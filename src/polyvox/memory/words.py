@@ -1,24 +1,39 @@
 """Words: what of a text can be found again, and what of a question is looked for.
 
 Both come out of the same three steps (fold, drop the words that every sentence has, stem), so a
-question finds a text if they share a word in any form. Scripts that do not part their words are
-cut into pairs of characters.
+question finds a text if they share a word in any form. A text in another language than English is
+stemmed in its own, and each stem carries the language's name; a question is looked for in every
+language, so nobody has to say or guess in which one it is asked. Scripts that do not part their
+words are cut into pairs of characters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
+
+from Stemmer import Stemmer, algorithms  # type: ignore[import-not-found]  # it ships no types
+from stop_words import (  # type: ignore[import-untyped]  # it ships no types
+    AVAILABLE_LANGUAGES,
+    get_stop_words,
+)
 
 from polyvox.memory.times import CALENDAR
 from polyvox.store.search import fold
 
-# -- stemming: the forms of an English word become one (Porter's algorithm of 1980) ----------------
-# Where a word changes inside (went, children) a short list of irregular forms says what it comes
-# from, which is worth about a point of recall. Words with other letters stay as they are.
+ENGLISH = "english"
+PORTER = "porter"
+"""English is stemmed as it always was, so that what was stored stays findable."""
+LANGUAGES = tuple(sorted({*algorithms()} & {*AVAILABLE_LANGUAGES} - {ENGLISH}))
+"""The others that have both a stemmer and a list of stop words."""
+MARK = "·"
+"""Between a stem and its language."""
+TELLING = 200
+"""The first so many words of a text tell its language."""
 
 _IRREGULAR = """
 be am is are was were been; bear bore borne; become became; begin began begun; bend bent; bite bit
@@ -48,117 +63,6 @@ IRREGULAR: dict[str, str] = {
     for form in forms
 }
 
-_STEP_2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
-    ("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
-    ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"),
-    ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
-    ("logi", "log"),
-)  # fmt: skip
-_STEP_3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""),
-    ("ness", ""),
-)  # fmt: skip
-_STEP_4 = (
-    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti",
-    "ous", "ive", "ize", "al", "er", "ic", "ou",
-)  # fmt: skip
-_VOWELS = frozenset("aeiou")
-_WORD = re.compile(r"[a-z]{3,}")
-
-
-@lru_cache(maxsize=1 << 16)
-def stem(word: str) -> str:
-    """What all forms of a (folded) word have in common."""
-    word = IRREGULAR.get(word, word)
-    if _WORD.fullmatch(word) is None:
-        return word
-    word = _inflection(_plural(word))
-    if word.endswith("y") and _has_vowel(word[:-1]):
-        word = f"{word[:-1]}i"
-    word = _swapped(_swapped(word, _STEP_2), _STEP_3)
-    for ending in _STEP_4:
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            if _measure(rest) > 1 and (ending != "ion" or rest.endswith(("s", "t"))):
-                word = rest
-            break
-    if word.endswith("e"):
-        rest = word[:-1]
-        size = _measure(rest)
-        if size > 1 or (size == 1 and not _short(rest)):
-            word = rest
-    if word.endswith("ll") and _measure(word) > 1:
-        word = word[:-1]
-    return word
-
-
-def _plural(word: str) -> str:
-    if word.endswith(("sses", "ies")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith("ss"):
-        return word[:-1]
-    return word
-
-
-def _inflection(word: str) -> str:
-    if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
-    for ending in ("ed", "ing"):
-        if word.endswith(ending) and _has_vowel(word[: -len(ending)]):
-            word = word[: -len(ending)]
-            break
-    else:
-        return word
-    if word.endswith(("at", "bl", "iz")):
-        return f"{word}e"
-    if len(word) > 1 and word[-1] == word[-2] and _consonant(word, -1) and word[-1] not in "lsz":
-        return word[:-1]
-    return f"{word}e" if _measure(word) == 1 and _short(word) else word
-
-
-def _swapped(word: str, endings: tuple[tuple[str, str], ...]) -> str:
-    for ending, other in endings:
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            return f"{rest}{other}" if _measure(rest) > 0 else word
-    return word
-
-
-def _consonant(word: str, place: int) -> bool:
-    letter = word[place]
-    if letter in _VOWELS:
-        return False
-    place %= len(word)
-    return letter != "y" or place == 0 or not _consonant(word, place - 1)
-
-
-def _has_vowel(word: str) -> bool:
-    return any(not _consonant(word, place) for place in range(len(word)))
-
-
-def _measure(word: str) -> int:
-    """How often a vowel is followed by a consonant."""
-    count, vowel = 0, False
-    for place in range(len(word)):
-        if _consonant(word, place):
-            count += vowel
-            vowel = False
-        else:
-            vowel = True
-    return count
-
-
-def _short(word: str) -> bool:
-    """Ends in consonant, vowel, consonant (not w, x, y)."""
-    return (
-        len(word) > 2
-        and _consonant(word, -1)
-        and not _consonant(word, -2)
-        and _consonant(word, -3)
-        and word[-1] not in "wxy"
-    )
-
 
 INDEXED_CHARS = 200_000
 """Of a longer text, so much is found: a tsvector holds one megabyte."""
@@ -167,8 +71,8 @@ MOST_TERMS = 24
 """Of a longer question, the first so many words are looked for."""
 SPEAKER = "@"
 """Begins the word that says who speaks, where a text is labelled with a name."""
-FAINT = 0.3
-"""What a word of the second list weighs."""
+FAINT = 0.5
+"""What a word weighs that a list of stop words has, though it is indexed (say, think, new)."""
 
 _STOP = """
 a an the and or but nor if of at by for with about to from in on into onto out up down off over
@@ -180,12 +84,8 @@ weren won wouldn couldn shouldn hasn haven hadn ain just also too very any some 
 hey hi hello please thanks
 """
 STOP = frozenset(_STOP.split())
-_FAINT_WORDS = """
-accord day describe discuss ever happen kind know like many mention month much now people recall
-remember say talk tell thing think time today type want week year
-january february march april may june july august september october november december
-"""
-_FAINT = frozenset(map(stem, _FAINT_WORDS.split()))
+"""English words that are not indexed. The library's English list has 1,300 words, among them fire,
+computer and help: those are faint, but can be found."""
 _LABEL = re.compile(r"\s*((?:[^\W\d_][\w.'’-]{0,30} ?){1,3}):\s")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _START = re.compile(r"(?:^|[.!?…:\n][\s\"'“”(]*)$")
@@ -199,12 +99,79 @@ class Term:
     weight: float = 1.0
     name: bool = False
     """Written as a name: a memory that never heard of it is hardly the one that was asked for."""
+    forms: tuple[str, ...] = ()
+    """Its stems in other languages, as they are indexed."""
+
+    @property
+    def all_forms(self) -> tuple[str, ...]:
+        """Every stem that it is indexed by."""
+        return (self.word, *self.forms)
+
+
+@cache
+def _listed() -> dict[str, tuple[str, ...]]:
+    """The languages in whose lists of stop words a folded word stands."""
+    found: dict[str, list[str]] = {}
+    for language in (ENGLISH, *LANGUAGES):
+        folded = {word for line in get_stop_words(language) for word in fold(line).split()}
+        for word in folded:
+            found.setdefault(word, []).append(language)
+    return {word: tuple(languages) for word, languages in found.items()}
+
+
+def language_of(words: Sequence[str]) -> str:
+    """The language most of whose stop words stand among these folded words, else English."""
+    listed, counts = _listed(), Counter[str]()
+    for word in {*words[:TELLING]}:
+        counts[ENGLISH] += word in STOP
+        counts.update([one for one in listed.get(word, ()) if one != ENGLISH])
+    best = max(counts, key=lambda one: (counts[one], one == ENGLISH), default=ENGLISH)
+    return best if counts[best] > counts[ENGLISH] else ENGLISH
+
+
+def common_words(text: str) -> set[str]:
+    """Those of its (folded) words that are stop words, in English or in its own language."""
+    folded = fold(text).split()
+    listed, language = _listed(), language_of(folded)
+    return {
+        word
+        for word in folded
+        if word in STOP or not {ENGLISH, language}.isdisjoint(listed.get(word, ()))
+    }
+
+
+@cache
+def _stemmer(language: str) -> Stemmer:
+    return Stemmer(language, 0)
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str, language: str = ENGLISH) -> str:
+    """What all forms of a (folded) word have in common."""
+    if not word.isalpha():
+        return word
+    if language != ENGLISH:
+        return f"{_stemmer(language).stemWord(word)}{MARK}{language}"
+    word = IRREGULAR.get(word, word)
+    plain = word.isascii() and len(word) > 2
+    return str(_stemmer(PORTER).stemWord(word)) if plain else word
+
+
+@lru_cache(maxsize=1 << 12)
+def forms_of(word: str) -> tuple[str, ...]:
+    """The stems of a (folded) word in every other language."""
+    return tuple(stem(word, language) for language in LANGUAGES) if word.isalpha() else ()
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text by which it is found; first, if it is labelled, who speaks."""
-    label = [SPEAKER + word for word in _stems(speaker_of(text))]
-    return label + list(_stems(text[:INDEXED_CHARS]))
+    label = [SPEAKER + stem(word) for word in fold(speaker_of(text)).split() if word not in STOP]
+    folded = fold(text[:INDEXED_CHARS]).split()
+    language = language_of(folded)
+    return label + [
+        word if whole else stem(word[:LONGEST_WORD], language)
+        for word, whole in _words(folded, language)
+    ]
 
 
 def speaker_of(text: str) -> str:
@@ -217,11 +184,18 @@ def speaker_of(text: str) -> str:
 
 def terms_of(question: str) -> tuple[Term, ...]:
     """What to look for. Nothing, where a question has no word of its own."""
-    names = {word for name in names_in(question) for word in _stems(name)}
+    folded = fold(question).split()
+    language, listed = language_of(folded), _listed()
+    names = {word for name in names_in(question) for word in fold(name).split()}
     found: dict[str, Term] = {}
-    for word in _stems(question):
-        if word not in found:
-            found[word] = Term(word, FAINT if word in _FAINT else 1.0, word in names)
+    for word, whole in _words(folded, language):
+        if whole:
+            found.setdefault(word, Term(word))
+            continue
+        cut = word[:LONGEST_WORD]
+        faint = ENGLISH in listed.get(word, ()) and word not in names
+        term = Term(stem(cut), FAINT if faint else 1.0, word in names, forms_of(cut))
+        found.setdefault(term.word, term)
     return tuple(found.values())[:MOST_TERMS]
 
 
@@ -249,14 +223,16 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys(name for name, _ in names if name in sure))
 
 
-def _stems(text: str) -> Iterator[str]:
-    for unparted, run in groupby(fold(text).split(), _unparted):
+def _words(folded: Sequence[str], language: str) -> Iterator[tuple[str, bool]]:
+    """The words that say something; True: it is a pair of characters and stays as it is."""
+    listed = {} if language == ENGLISH else _listed()
+    for unparted, run in groupby(folded, _unparted):
         if unparted:
-            yield from _pairs(run)
+            yield from ((pair, True) for pair in _pairs(run))
         else:
             for word in run:
-                if word not in STOP:
-                    yield stem(word[:LONGEST_WORD])
+                if word not in STOP and language not in listed.get(word, ()):
+                    yield word, False
 
 
 def _pairs(letters: Iterable[str]) -> Iterator[str]:

@@ -196,43 +196,47 @@ def postings(
     return [row[0] for row in rows]
 
 
-def postings_apart(
+def postings_each(
     tx: Tx,
-    wanted: Mapping[str, Sequence[Sequence[Shelf]]],
+    asked: Sequence[tuple[Sequence[str], Shelf]],
     most: int,
     until: int | None = None,
     *,
     few: bool,
-) -> dict[str, list[list[int]]]:
-    """The same for several words, and for each several groups of shelves, each by itself. `few`: no
-    word is in more than `most` texts of all of them, so that everything can be read at once."""
-    if not few or (tx.dialect == "sqlite" and until is not None):
-        return {
-            word: [postings(tx, shelves, word, most, until) for shelves in groups]
-            for word, groups in wanted.items()
-        }
-    asked = [(word, shelves) for word, groups in wanted.items() for shelves in groups]
-    # One text for any number of words, so that it is planned once.
+) -> list[list[int]]:
+    """The texts that hold a word in any of its forms, for each word and shelf by itself, the last
+    stored first. `few`: no word is in more than `most` texts, so everything is read at once."""
     if not asked:
-        rows = []
-    elif tx.dialect == "sqlite":
-        match = [_match(tx.scope, shelves, word) for word, shelves in asked]
+        return []
+    if not few or (tx.dialect == "sqlite" and until is not None):
+        return [
+            sorted({doc for form in forms for doc in postings(tx, [shelf], form, most, until)})[
+                ::-1
+            ]
+            for forms, shelf in asked
+        ]
+    # One text for any number of words, so that it is planned once.
+    if tx.dialect == "sqlite":
+        match = [
+            " OR ".join(_match(tx.scope, [shelf], form) for form in forms) for forms, shelf in asked
+        ]
         rows = tx.all(
             "SELECT (SELECT json_group_array(rowid) FROM episode_words"
             " WHERE episode_words MATCH value) FROM json_each(?) ORDER BY key",
             (json.dumps(match),),
         )
     else:
-        queries = [_query(tx.scope, shelves, word) for word, shelves in asked]
-        part = _part(shelf for _, shelves in asked for shelf in shelves)
+        queries = [
+            " | ".join(_query(tx.scope, [shelf], form) for form in forms) for forms, shelf in asked
+        ]
+        part = _part(shelf for _, shelf in asked)
         rows = tx.all(
             f"SELECT (SELECT json_agg(number) FROM ({_named('CAST(one AS TSQUERY)', until)}) AS it)"
             " FROM json_array_elements_text(CAST(? AS JSON)) WITH ORDINALITY AS asked (one, n)"
             " ORDER BY n",
             (*_place_of(tx.scope, part, until) * 2, json.dumps(queries)),
         )
-    found = iter(rows)
-    return {word: [_newest(next(found)[0]) for _ in groups] for word, groups in wanted.items()}
+    return [_newest(row[0]) for row in rows]
 
 
 def _newest(docs: str | list[int] | None) -> list[int]:
