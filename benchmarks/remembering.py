@@ -13,7 +13,7 @@ import psycopg
 from benchmarks.recall import sentences
 from benchmarks.report import Row, at_most, median, percentile
 from polyvox.app import Polyvox
-from polyvox.memory import statements
+from polyvox.memory import profile
 from polyvox.memory.tables import companions
 from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
@@ -123,7 +123,7 @@ async def _remember(
         "current_focus": "opening a bakery",
         "key_relationships": [{"name": f"Friend {n}", "text": "a friend"} for n in range(20)],
     }
-    await polyvox.database.write(lambda tx: statements.patch(tx, OWN, change, now), ME)
+    await polyvox.database.write(lambda tx: profile.patch(tx, OWN, change, now), ME)
     return heard
 
 

@@ -13,7 +13,7 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import ASKED, FULL, NOON, found, recalled
 from tests.provider import Script
 
-from polyvox.memory import statements
+from polyvox.memory import profile
 from polyvox.memory.packets import Brief
 from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
@@ -47,7 +47,7 @@ async def own_lounge(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIte
             lounge.house.provider.script("talker", Script(text='{"facts": []}'))
             await _by_rules(lounge)
         change = {"current_focus": "the bakery", "instructions": [WISH]}
-        await polyvox.database.write(lambda tx: statements.patch(tx, OWN, change, now), ME)
+        await polyvox.database.write(lambda tx: profile.patch(tx, OWN, change, now), ME)
         lounge.set(NOON)
         yield lounge
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.session.room import ME, Room
 
-from polyvox.memory import statements as profiles
+from polyvox.memory import profile as profiles
 from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
 
