@@ -13,6 +13,7 @@ from typing import Self
 from polyvox.companion.council import CouncilMemory
 from polyvox.companion.tell import CompanionMemory
 from polyvox.configure import Configuration
+from polyvox.context.recipe import Traits
 from polyvox.errors import PolyvoxError, StoreError
 from polyvox.evaluation import run as evaluating
 from polyvox.evaluation.optimise import run as optimising
@@ -23,7 +24,7 @@ from polyvox.ids import Clock, system_clock
 from polyvox.memory.remembering import Services, remote_memory
 from polyvox.memory.running import RunningSummaries
 from polyvox.memory.service import Memory
-from polyvox.memory.startbrief import BriefWriter
+from polyvox.memory.session_start import BriefWriter
 from polyvox.memory.tell import Telling
 from polyvox.models.registry import Models
 from polyvox.recipes import check_recipes, find_recipe, usable_recipe
@@ -243,6 +244,12 @@ class Polyvox:
         """Refuse a recipe that there is not."""
         if name:
             await self.database.read(lambda tx: find_recipe(tx, self.settings, name), scope)
+
+    async def traits(self, scope: Scope, recipe: str) -> Traits:
+        """The fixed side of a recipe, by its name."""
+        return await self.database.read(
+            lambda tx: usable_recipe(tx, self.settings, recipe).traits, scope
+        )
 
     async def ask(
         self,

@@ -153,6 +153,21 @@ def test_an_exchange_before_any_position_says_so(here: Here) -> None:
     ).err  # fmt: skip
 
 
+def test_an_exchange_that_a_cap_cuts_says_so(cli: Cli, here: Here, provider: Provider) -> None:
+    with cli.config.open("a") as file:
+        file.write(
+            "cost_per_conversation = 0.8\n"
+            f'[providers.openai]\nbase_url = "{provider.base_url}"\napi_key = "k-12345678"\n'
+        )
+    provider.script(**{"gpt-4o": {"text": "Well.", "input_tokens": 100_000, "output_tokens": 10}})
+    for slug in ("keeper", "builder"):
+        here("advisors", "edit", slug, "--model", "openai:gpt-4o")
+    run = here("ask", "hi", "-a", "keeper", "-a", "builder", "--exchange", "4")
+    assert "The exchange ended after 1 round." in run.err
+    assert "cap" in run.err
+    assert len(provider.log()) == 4
+
+
 def test_an_exchange_that_cannot_be_is_told_and_the_answers_stay(here: Here) -> None:
     run = here("ask", "hi", "-a", "keeper", "--exchange", "1")
     assert run.code == 0

@@ -152,6 +152,30 @@ def test_lint_given_ones_and_stored_ones(here: Here, provider: Provider) -> None
     assert (fine.out, fine.err) == ("", "Nothing to warn of.\n")
 
 
+def test_lint_looks_at_each_in_its_phase(here: Here, provider: Provider) -> None:
+    none = json.dumps({"items": [{"id": "1", "findings": [], "check": None}]})
+    provider.script(plain={"pieces": [none]})
+
+    def looked_at(*words: str) -> list[tuple[list[str], str]]:
+        """Texts and the phase's own text, by request."""
+        before = len(provider.log())
+        assert here("assertions", "lint", *words).code == 0
+        sent = [json.loads(call["body"])["messages"][-1] for call in provider.log()[before:]]
+        data = [json.loads(message["content"]) for message in sent]
+        return [([row["text"] for row in one["assertions"]], one["phase"]) for one in data]
+
+    ((_, early),) = looked_at("Gives advice", "--phase", "early")
+    ((_, ongoing),) = looked_at("Gives advice")
+    assert "turn {k} of {n}" in early
+    assert "Answer fully" in ongoing
+    here("assertions", "add", "Gives advice", "--advisor", "keeper", "--phase", "early")
+    here("assertions", "add", "Names a cost", "--advisor", "keeper")
+    both = [(["Gives advice"], early), (["Names a cost"], ongoing)]
+    assert looked_at("--advisor", "keeper") == both
+    assert looked_at("--advisor", "keeper", "--phase", "early") == both[:1]
+    assert here("assertions", "lint", "Gives advice", "--phase", "late").code == 2
+
+
 def test_suggestions_of_the_judges_model(here: Here, provider: Provider) -> None:
     answer = asked(here, provider)
     reply = json.dumps({"assertions": [{"text": "Asks for the reason"}]})
@@ -227,6 +251,19 @@ def test_the_phase_is_chosen_shown_and_changed(here: Here) -> None:
     assert here("assertions", "edit", first, "--phase", "early").code == 0
     assert [row["phase"] for row in listed(here)] == ["early", "early"]
     assert here("assertions", "add", "x y", "--advisor", "keeper", "--phase", "late").code == 2
+
+
+def test_more_contexts_from_other_conversations(here: Here, provider: Provider) -> None:
+    here("assertions", "add", "Is brief", "--answer", asked(here, provider))
+    none = here("assertions", "contexts", "keeper")
+    assert (none.code, "No other conversation with Keeper" in none.err) == (2, True)
+    for _ in range(3):
+        asked(here, provider)
+    assert here("assertions", "contexts", "keeper", "--count", "2").out == "added 2 contexts\n"
+    assert here("assertions", "contexts", "keeper").out == "added 1 context\n"
+    provider.script(plain={"text": "Keep it."}, judge={"judges": True})
+    seen = here("optimize", "keeper", "--estimate")
+    assert "1 assertion in 4 contexts" in seen.out, seen.err
 
 
 def test_typed_words_of_a_check_become_one(here: Here) -> None:

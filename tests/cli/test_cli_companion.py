@@ -44,6 +44,26 @@ def test_a_companion_is_talked_with_alone_and_its_talk_goes_on(
     assert (none.code, "`polyvox conversations show last --json` has" in none.err) == (2, True)
 
 
+def test_a_copy_of_the_recipe_is_talked_with_alone(
+    cli: Cli, here: Here, provider: Provider
+) -> None:
+    with cli.config.open("a") as file:
+        file.write('[recipes.evening]\nbase = "companion"\n')
+    provider.script(plain=[reading(), {"text": "Good evening."}])
+    first = here("chat", "--recipe", "evening", "--persona", "flint", stdin="Hello you.\n")
+    assert (first.code, first.out) == (0, "## Flint\n\nGood evening.\n")
+    provider.script(plain=[reading(), {"text": "Still here."}])
+    again = here("chat", "-c", "last", stdin="And again.\n")
+    assert again.out == "## Flint\n\nStill here.\n"
+    (talk,) = here("conversations", "list", "--json").json
+    assert talk["recipe"] == "evening"
+    (turn, _) = here("conversations", "show", talk["id"], "--json").json["messages"]
+    shown = here("receipt", turn["answers"][0]["answer_id"]).out
+    assert "The council as it was" not in shown
+    none = here("chat", "--recipe", "agent", "--persona", "flint", stdin="Hello.\n")
+    assert "A persona is no part of the recipe agent." in none.err
+
+
 def lines(*said: str) -> str:
     return "".join(f"{line}\n" for line in said)
 

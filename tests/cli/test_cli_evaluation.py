@@ -73,6 +73,32 @@ def test_what_could_not_be_found_out_is_not_passed_over(here: Here, provider: Pr
     assert asked == ["judge"] * 3, "the advisor's answers were kept"
 
 
+def test_a_fail_counts_more_than_what_could_not_be_found_out(
+    here: Here, provider: Provider
+) -> None:
+    suite(here)
+    provider.script(judge=[{**JUDGE, "fails": ["price", "kind", "short"]}, JUDGE, {"status": 500}])
+    run = here("eval")
+    assert run.code == 1
+    assert "50% passed, less than 100%." in run.err
+
+
+def test_what_was_not_run_is_not_told_as_an_error(
+    here: Here, cli: Cli, provider: Provider, tmp_path: Path
+) -> None:
+    suite(here)
+    text = cli.config.read_text()
+    cli.config.write_text(text.replace("[limits]\n", "[limits]\ncost_per_day = 0\n"))
+    file = tmp_path / "run.xml"
+    run = here("eval", "--junit", str(file))
+    assert run.code == 1
+    assert [line.split()[:2] for line in run.out.splitlines()[1:4]] == [["not", "run"]] * 3
+    root = ET.fromstring(file.read_text())
+    counted = [root.attrib[name] for name in ("tests", "failures", "errors", "skipped")]
+    assert counted == ["3", "0", "0", "3"]
+    assert [case.tag for case in root.findall("*/testcase/*")] == ["skipped"] * 3
+
+
 def test_only_what_failed(here: Here, provider: Provider) -> None:
     suite(here)
     early = here("eval", "--failing")

@@ -63,6 +63,7 @@ def test_an_improvement_is_shown_accepted_and_undone(here: Here, provider: Provi
     assert f"+ {NEW}" in run.out
     assert "Improved: 0% before, 100% after" in run.out
     assert "1/10, best 100% (before 0%)" in run.err
+    assert "add some with: polyvox assertions contexts ann --count 7" in run.err
     made = run_id(run)
     assert f"--decide accept:{made}" in run.err
 

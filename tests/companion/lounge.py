@@ -54,6 +54,7 @@ class Told:
         cloud: bool,
         veto: Veto = NO_VETO,
         written: bool = True,
+        talk: Any = None,
     ) -> Start:
         assert written in (True, False)
         assert not veto.ids

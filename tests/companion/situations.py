@@ -117,8 +117,8 @@ BEGINS: dict[str, tuple[str, ...]] = {
     "overlay": ("[OVERLAY]\n",),
     "bridge": ("A moment ago they said: “",),
     "handover": ("It is Tuesday. ", "Open: “", "Since the last talk: “"),
-    "daily_steering": ("Yesterday's note, no instruction: “", "Note on "),
-    "ops": ("Threads to anchor on: “", "Thread to anchor on: “"),
+    "daily_steering": ("Yesterday's note, not an instruction: “", "Note on "),
+    "ops": ("Worth coming back to: “",),
     "user_context": ("[USER_CONTEXT]\n",),
     "supplemental_context": ("[SUPPLEMENTAL_CONTEXT]\n",),
 }

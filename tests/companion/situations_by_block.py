@@ -69,7 +69,7 @@ OPS = [
         talk(MOVING),
         "bridge handover ops",
         memory=Told(replace(BARE, loops=(LoopRow("call the bank"), LoopRow("the roof")))),
-        texts={"ops": "Threads to anchor on: “call the bank” and “the roof”."},
+        texts={"ops": "Worth coming back to: “call the bank” and “the roof”."},
         trace={"startbrief_runtime.ops_source": "loops"},
     ),
     Situation(

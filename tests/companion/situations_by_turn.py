@@ -134,7 +134,7 @@ START = [
         talk({"intent": "output_task"}),
         f"{OPENING} ops",
         TUESDAY,
-        texts={"ops": "Threads to anchor on: “send the invoice”."},
+        texts={"ops": "Worth coming back to: “send the invoice”."},
         trace={"overlay_reason": "output task", "startbrief_runtime.ops_source": "startbrief"},
     ),
     Situation(
@@ -374,7 +374,7 @@ LATER = [
         (Say(),),
         OPENING,
         memory=Told(replace(FULL, daily=replace(DAY, analysis_date="2026-06-01"))),
-        texts={"daily_steering": "Note on 1 June 2026, no instruction: “They like to begin"},
+        texts={"daily_steering": "Note on 1 June 2026, not an instruction: “They like to begin"},
     ),
     Situation(
         "a plain brief from days ago is told twice",
@@ -428,7 +428,7 @@ LATER = [
         "the persona's last question is not to be asked again",
         (Say(reply="Good. Did you call them?"), Say("yes", MOVING)),
         "overlay ops user_context",
-        texts={"posture": "not to be asked again now: “Did you call them?”"},
+        texts={"posture": "do not ask it again now: “Did you call them?”"},
     ),
     Situation(
         "at night the guard is soft",

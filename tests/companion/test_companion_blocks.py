@@ -235,7 +235,7 @@ def test_the_snippet_is_one_short_sentence_about_doing() -> None:
             supplemental=bool(changes.get("supplemental")),
         )
 
-    assert told().text == "Threads to anchor on: “the letter” and “the tax form”."
+    assert told().text == "Worth coming back to: “the letter” and “the tax form”."
     assert told(brief=[]).source == "loops"
     assert told(reading=calm).reason == "not about doing"
     assert told(reading=calm, stance=Stance("PRACTICAL")).text

@@ -22,6 +22,7 @@ from polyvox.companion import starting
 from polyvox.companion.starting import Opened
 from polyvox.memory.remembering import RemoteService
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.session_start import Talk
 from polyvox.memory.tables.companions import Kept
 from polyvox.values import Scope
 
@@ -95,7 +96,9 @@ async def opened(wire: Wire, kept: Kept | None = None) -> tuple[Opened, tuple[st
         "Any", SimpleNamespace(settings=SimpleNamespace(memory=SimpleNamespace(budget=BUDGET)))
     )
     service = wire.service()
-    told = await starting.opened(road, service, ME, "s", 1_700_000_000_000_000, kept, cloud=True)
+    told = await starting.opened(
+        road, service, ME, "s", 1_700_000_000_000_000, kept, Talk("c"), cloud=True
+    )
     wishes, degrade = await starting.standing(road, service, ME, told, cloud=True)
     assert degrade == ""
     return told, told.allowed(wishes)

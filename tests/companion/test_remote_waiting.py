@@ -14,6 +14,7 @@ from tests.companion.situations import ASKED, LONG, NOON
 from tests.companion.test_remote_start import ANSWERS, BRIEF, BUDGET, STARTBRIEF, Wire
 from tests.provider import Script
 
+from polyvox.companion.starting import TRIES
 from polyvox.memory.remembering import RemoteService
 from polyvox.memory.remote import REST
 
@@ -60,7 +61,7 @@ async def test_a_companion_waits_for_it_once_in_a_turn_and_then_leaves_it_alone(
 ) -> None:
     persona = await slow.lounge.house.advisor("lab:talker")
     for pause, asked, why in (
-        (0.0, False, IN_VAIN),  # the start was waited for
+        *[(0.0, False, IN_VAIN)] * TRIES,  # the start was waited for
         (0.0, True, TIMED_OUT),
         (0.0, False, RESTING),
         (REST - 1, False, RESTING),
@@ -69,7 +70,7 @@ async def test_a_companion_waits_for_it_once_in_a_turn_and_then_leaves_it_alone(
         slow.now += pause
         trace, calls = await slow.companion(persona)
         assert (QUERY in calls) is asked
-        assert trace["recall"]["decision"] == "unreachable"
+        assert trace["recall"]["decision"] in ("unreachable", "told already")
         assert trace["recall"]["degrade"] == trace["degrades"][-1] == why
     slow.wire.silent.clear()
     slow.now += REST + 1

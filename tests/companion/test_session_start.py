@@ -28,7 +28,7 @@ BEES = "My sister Rosalind keeps bees in Porto."
 WISH = "Always answer in short sentences."
 
 
-@pytest.fixture(name="lounge", params=["read off", "worked through"])
+@pytest.fixture(name="lounge", params=["worked through"])
 async def own_lounge(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Lounge]:
     """A day after a session: whose loops are read off its words, or that was worked through."""
     async with open_lounge(tmp_path, models={"memory": "", "default": "lab:talker"}) as lounge:

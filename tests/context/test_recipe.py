@@ -94,7 +94,6 @@ def test_a_copy_has_its_bases_parts_and_traits() -> None:
 @pytest.mark.parametrize(
     ("name", "change", "told"),
     [
-        ("mine", {"base": "companion"}, "'companion' cannot be copied"),
         ("mine", {"base": "soup"}, "'soup' cannot be copied"),
         ("My own", {}, "cannot be called 'My own'"),
         ("council", {"base": "agent"}, "no part 'base'"),

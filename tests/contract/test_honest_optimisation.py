@@ -92,6 +92,18 @@ async def test_nothing_passed_is_told_so(home: App) -> None:
     assert "0%" not in run["message"]
 
 
+async def test_assertions_are_not_counted_anew_in_every_context(home: App) -> None:
+    advisor = await advised(home)
+    await home.say(await home.conversation(advisor), "And what of the other?")
+    path = f"/api/advisors/{advisor['id']}/assertions/contexts"
+    assert (await home.post(path, {"count": 1})).json() == {"added": 1}
+    writing(home, lambda old: f"{old} Speak of the moon.")
+    run = await optimised(home, advisor, iterations=1)
+    assert run["verdict"] == "improved"
+    assert "(1 assertion in 2 contexts, 10 fresh answers of each prompt," in run["message"]
+    assert (run["improved"], run["assertions"]) == (1, 1)
+
+
 async def phased(app: App) -> tuple[Any, str]:
     """Two advisors who share a phase, with an assertion each; the first one and hers."""
     ann = await advised(app)

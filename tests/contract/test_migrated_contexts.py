@@ -27,7 +27,7 @@ COUNCIL = {
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncIterator[App]:
-    models = {"default": "lab:calm", "judge": "lab:judge"}
+    models = {"default": "lab:calm", "judge": "lab:judge", "optimizer": "lab:writer"}
     async with open_app(tmp_path, models=models) as app:
         app.provider.script("judge", Script(judges=True))
         yield app
@@ -153,3 +153,33 @@ async def test_nothing_after_the_answer_is_replayed_whatever_its_shape(home: App
     )
     messages = await replayed(home, data)
     assert [entry["content"] for entry in messages[1:]] == ["First?"]
+
+
+@pytest.mark.parametrize(
+    ("system", "around"),
+    [
+        (f"Map Maker: {MAPPER} Answer in one line.", "Map Maker: … Answer in one line."),
+        ("You are Map Maker, a poet. Be brief.", "You are Map Maker.\n\n…\n\nBe brief."),
+        ("Answer in one line.", "You are Map Maker.\n\n…\n\nAnswer in one line."),
+    ],
+)
+async def test_its_prompt_is_improved_and_the_rewriter_sees_what_stands_around_it(
+    home: App, system: str, around: str
+) -> None:
+    home.provider.script("judge", Script(judges=True, fails=("water",)))
+    new = {"reason": "So.", "instructions": f"{MAPPER} Speak of water."}
+    home.provider.script("writer", Script(pieces=(json.dumps(new),)))
+    taken = await home.post("/api/assertions/import", {"content": json.dumps(record(system))})
+    assert taken.status == 200, taken.text
+    wish = {"advisor_id": "map-maker", "iterations": 1}
+    run = await home.make("/api/optimizations", wish)
+    await home.polyvox.worker.run_due(["optimisation"])
+    told = (await home.get(f"/api/optimizations/{run['id']}")).json()
+    assert [attempt["state"] for attempt in told["attempts"]] == ["scored"], told
+    (call,) = [call for call in home.provider.log if call.model == "writer"]
+    asked = json.loads(json.loads(call.body)["messages"][-1]["content"])
+    assert (asked["instructions"], asked["around"]) == (MAPPER, [around])
+    tried = [
+        json.loads(call.body)["messages"] for call in home.provider.log if call.model == "calm"
+    ]
+    assert tried[-1][0]["content"] == around.replace("…", new["instructions"])

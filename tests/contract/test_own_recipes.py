@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from tests.app import App, bare, open_app
+from tests.companion.lounge import reading_text
+from tests.provider import Script
 
 from polyvox.app import Polyvox
 from polyvox.errors import ConfigError
@@ -94,7 +96,6 @@ async def test_what_cannot_be_copied_or_named_is_said(tmp_path: Path) -> None:
     async with open_app(tmp_path) as app:
         for body, status, param in (
             ({"name": "council"}, 409, "name"),
-            ({"name": "mine", "copy": "companion"}, 422, "base"),
             ({"name": "mine", "copy": "soup"}, 422, "recipe"),
             ({"name": "mine", "change": {"windows": {"kind": "recent"}}}, 422, "windows"),
             ({"name": "mine", "change": {"base": "agent"}}, 422, "base"),
@@ -112,6 +113,19 @@ async def test_what_cannot_be_copied_or_named_is_said(tmp_path: Path) -> None:
         assert (await app.patch("/api/recipes/soup", {})).status == 404
 
 
+async def test_an_imported_conversation_keeps_a_recipe_that_is_known(tmp_path: Path) -> None:
+    async with open_app(tmp_path / "there", recipes={"quick": QUICK}) as app:
+        talk = await app.conversation(await app.advisor(), recipe="quick")
+        await app.say(talk, "Well?")
+        file = (await app.get(f"/api/conversations/{talk}/export?format=jsonl")).body
+    lines = {"Content-Type": "application/x-ndjson"}
+    for home, recipes, kept in (("here", {"quick": QUICK}, "quick"), ("bare", {}, "council")):
+        async with open_app(tmp_path / home, recipes=recipes) as app:
+            taken = await app.post("/api/conversations/import", body=file, headers=lines)
+            assert taken.status == 201, taken.text
+            assert (await app.get(f"/api/conversations/{talk}")).json()["recipe"] == kept
+
+
 async def test_the_session_of_an_agents_copy_is_not_ended_by_idleness(tmp_path: Path) -> None:
     clock = [1_761_825_600_000_000]
     async with open_app(tmp_path, clock=lambda: clock[0]) as app:
@@ -122,3 +136,34 @@ async def test_the_session_of_an_agents_copy_is_not_ended_by_idleness(tmp_path: 
         clock[0] += 10 * 24 * 3_600_000_000
         second = await app.say(talk, "Still there?")
         assert first["session_id"] == second["session_id"]
+
+
+async def test_a_copy_of_the_companion_is_a_companion(tmp_path: Path, database_url: str) -> None:
+    models = {"default": "lab:talker", "gate": "lab:gate"}
+    async with open_app(tmp_path, database=database_url, models=models) as app:
+        app.provider.script("gate", Script(text=reading_text({})))
+        change = {"window": {"last_messages": 2}, "model": "lab:own"}
+        made = await app.make(
+            "/api/recipes", {"name": "evening", "copy": "companion", "change": change}
+        )
+        assert made["base"] == "companion"
+        usual = (await app.post("/api/personas/harbor/conversation")).json()
+        talk = (await app.post("/api/personas/harbor/conversation?recipe=evening")).json()
+        assert talk["recipe"] == "evening"
+        assert talk["id"] != usual["id"], "each recipe has its own conversation"
+        for words in ("First.", "Second.", "Third."):
+            turn = await app.say(talk["id"], words)
+        sent = app.provider.requests("own")[-1].json()["messages"]
+        system = [m["content"] for m in sent if m["role"] == "system"]
+        assert system[0].startswith("You are Harbor."), "its kernel"
+        assert any("[CONVERSATION_POSTURE]" in text for text in system), "it is read by the gate"
+        assert len(sent) - len(system) == 3, "two messages and the newest: the copy's window"
+        assert app.provider.requests("gate")
+        trace = (await app.get(f"/api/turns/{turn['turn_id']}/trace")).json()
+        assert trace["system_blocks"][0] == "persona"
+        again = (await app.post("/api/personas/harbor/conversation?recipe=evening")).json()
+        assert again["id"] == talk["id"]
+        said = {"personaId": "harbor", "text": "Fourth.", "conversationId": talk["id"]}
+        assert (await app.post("/api/chat", said)).status == 200
+        refused = await app.post("/api/personas/harbor/conversation?recipe=agent")
+        assert (refused.status, refused.error["param"]) == (422, "recipe")

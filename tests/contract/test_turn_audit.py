@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import datetime
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from tests.app import App, bare, open_app
+from tests.companion.lounge import reading_text
 from tests.provider import Script
 
 pytestmark = pytest.mark.contract
@@ -74,6 +76,57 @@ async def test_one_long_answer_does_not_cost_history(tmp_path: Path) -> None:
         assert f"of {len(long):,} characters" in span["reason"]
 
 
+def history(app: App, advisor: Any) -> list[str]:
+    """The person's messages in the newest request for an advisor, the current one left out."""
+    texts = [m["content"] for m in last(app, advisor) if m["role"] == "user"]
+    return [text for text in texts[:-1] if not text.startswith("[For reference")]
+
+
+async def test_long_answers_share_the_block_and_history_returns(tmp_path: Path) -> None:
+    limits = {"context": "8000 chars", "reference_share": 0.5}
+    async with open_app(tmp_path, limits=limits, **PLAIN) as app:
+        ann = await app.advisor(script=Script(text="Mine is brief."), name="Ann")
+        ben = await app.advisor(script=Script(text="So is mine."), name="Ben")
+        cid = await app.advisor(script=Script(text="A word."), name="Cid")
+        talk = await app.conversation(ann, ben, cid)
+        for number in range(7):
+            await app.say(talk, f"Message {number}. {'Some detail. ' * 40}")
+        long = "A sentence of some length, for the record. " * 323
+        for advisor in (ben, cid):
+            app.provider.queue(bare(advisor), Script(text=long))
+        await app.say(talk, "Message 7.")
+        assert len(history(app, ann)) == 7
+        await app.say(talk, "Message 8.")
+        block = reference(app, ann)
+        assert 0.35 * 8000 < len(block) <= 0.5 * 8000, "the setting counts"
+        bens, cids = block.partition("Ben: ")[2].split("Cid: ")
+        assert bens.rstrip().endswith("for the record. […]")
+        assert abs(len(bens) - len(cids)) <= 2 * len("A sentence of some length, for the record. ")
+        assert 0 < len(history(app, ann)) < 8, "something had to go"
+        await app.say(talk, "Message 9.")
+        assert len(history(app, ann)) == 9, "it fits again, so it is back"
+
+
+async def test_a_larger_limit_never_sends_less(app: App) -> None:
+    ann = await app.advisor(script=Script(text="Mine is brief."), name="Ann")
+    ben = await app.advisor(script=Script(text="A long one. " * 400), name="Ben")
+    talk = await app.conversation(ann, ben)
+    for number in range(6):
+        turn = await app.say(talk, f"Message {number}. {'Some detail. ' * 40}")
+    (answer,) = [a["answer_id"] for a in turn["answers"] if a["advisor_id"] == ann["id"]]
+    sent = []
+    for chars in (3_500, 4_500, 6_000, 8_000, 12_000, 20_000):
+        await app.patch("/api/recipes/council", {"context": f"{chars} chars"})
+        again = await app.make(f"/api/answers/{answer}/regenerate", {})
+        await app.ended(talk, turn["turn_id"])
+        answer = again["answer_id"]
+        sent.append((len(history(app, ann)), len(reference(app, ann))))
+    assert sent == sorted(sent), sent
+    assert all(block for _, block in sent)
+    assert sent[0][0] < sent[-1][0] == 5
+    assert sent[-1][1] > 4_000, "whole"
+
+
 async def test_a_model_that_demands_alternating_roles_is_given_them(app: App) -> None:
     strict = Script(text="In turn.", fault="alternate")
     ann, ben = await app.advisor(script=strict), await app.advisor(script=Script(text="Yes."))
@@ -89,6 +142,21 @@ async def test_a_model_that_demands_alternating_roles_is_given_them(app: App) ->
     assert len(app.provider.requests(bare(ann))) == before + 1, "learned"
     await same_bytes(app, turn, ann)
     assert [m["role"] for m in last(app, ben)][-2:] == ["user", "user"], "nobody else is changed"
+
+
+async def test_system_texts_are_joined_for_it(tmp_path: Path) -> None:
+    async with open_app(tmp_path, models={"gate": "lab:gate"}) as app:
+        app.provider.script("gate", Script(text=reading_text({})))
+        ann = await app.advisor(script=Script(text="In turn.", fault="alternate"))
+        talk = await app.conversation(ann, recipe="companion")
+        for words in ("One.", "Two."):
+            turn = await app.say(talk, words)
+            assert (await app.answer(turn["answers"][0]["answer_id"]))["state"] == "completed"
+        refused = app.provider.requests(bare(ann))[0].json()["messages"]
+        assert [m["role"] for m in refused][:2] == ["system", "system"]
+        assert [m["role"] for m in last(app, ann)] == ["system", "user", "assistant", "user"]
+        assert refused[0]["content"] in last(app, ann)[0]["content"]
+        await same_bytes(app, turn, ann)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +248,28 @@ async def test_stamps_are_in_the_persons_zone(app: App) -> None:
     assert local.hour == 21
 
 
+async def test_the_clock_of_the_memory_is_that_of_the_stamps(tmp_path: Path) -> None:
+    clock = [NOON]
+    async with open_app(
+        tmp_path,
+        clock=lambda: clock[0],
+        timezone="Asia/Tokyo",
+        recipes={"council": {**ONGOING, "stamps": "all"}},
+    ) as app:
+        ann = await app.advisor()
+        talk = await app.conversation(ann)
+        begun = await app.say(talk, "Tomorrow I will call the bank about the loan.")
+        await app.post(f"/api/sessions/{begun['session_id']}/end")
+        await app.polyvox.worker.run_due()
+        clock[0] += 3 * 3_600_000_000
+        await app.say(talk, "Back again.")
+        texts = [m["content"] for m in last(app, ann) if m["role"] == "system"]
+        whole = "\n".join(texts)
+        assert "It is Friday night" in whole, whole
+        assert last(app, ann)[-1]["content"] == "[2025-10-31T00:00] Back again."
+        assert whole.count("Asia/Tokyo") == 1
+
+
 async def test_an_exchange_before_any_position_asks_further(tmp_path: Path) -> None:
     async with open_app(tmp_path, memory={"council": False}) as app:
         ann = await app.advisor(script=Script(text="How long?"))
@@ -223,6 +313,8 @@ async def test_an_exchange_cut_by_a_cap_says_so(tmp_path: Path) -> None:
 async def test_small_refusals_and_limits(app: App) -> None:
     ann = await app.advisor(name="Ann", params={"reasoning": 4000, "max_tokens": 300})
     assert (await app.patch(f"/api/advisors/{ann['id']}", {"prompt": " \n "})).status == 422
+    blank = {"name": "Ben", "description": "Ben.", "prompt": " "}
+    assert (await app.post("/api/advisors", blank)).status == 422
     talk = await app.conversation(ann)
     asked = await app.post(f"/api/conversations/{talk}/turns", {"content": "@nobody, well?"})
     assert asked.status == 422
@@ -241,8 +333,15 @@ async def test_a_message_that_is_too_long_names_everyone(tmp_path: Path) -> None
         talk = await app.conversation(ann, ben)
         reply = await app.post(f"/api/conversations/{talk}/turns", {"content": "x" * 9_000})
         assert reply.status == 422
-        assert "Ann: the message is" in reply.error["message"]
-        assert "Ben: its prompt is" in reply.error["message"]
+        told = reply.error["message"]
+        excess = re.findall(r"(Ann: the message|Ben: its prompt) is about ([\d,]+) char", told)
+        over = {who: int(number.replace(",", "")) for who, number in excess}
+        assert over["Ben: its prompt"] > 1_000
+        fits = 9_000 - over["Ann: the message"]
+        begun = await app.post(f"/api/conversations/{talk}/turns", {"content": "x" * fits})
+        assert begun.status == 202, "the excess is the true one"
+        beyond = {"content": "x" * (fits + 8)}
+        assert (await app.post(f"/api/conversations/{talk}/turns", beyond)).status == 422
         only = await app.conversation(ben)
         reply = await app.post(f"/api/conversations/{only}/turns", {"content": "x"})
         assert reply.error["param"] == "prompt"

@@ -97,7 +97,7 @@ async def exported(app: Polyvox, conversation_id: str) -> list[str]:
 
 async def imported(app: Polyvox, lines: list[str], **how: bool) -> Any:
     whole = jsonl.parse(lines)
-    return await store_whole(app.database, SCOPE, app.clock(), whole, **how)
+    return await store_whole(app.database, app.settings, SCOPE, app.clock(), whole, **how)
 
 
 async def test_what_goes_out_comes_back_the_same(app: Polyvox) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.memory.packets import Brief
-from polyvox.memory.startbrief import CHARS, WORDS, as_handover
+from polyvox.memory.session_start import CHARS, WORDS, as_handover
 
 TOLD = Brief(
     time_gap_description="8 hours since last spoke",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from polyvox.memory import startbrief as briefs
+from polyvox.memory import session_start as briefs
 from polyvox.memory.packets import (
     Brief,
     Daily,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
 from polyvox.memory.packets import Brief, Daily, StartBrief
-from polyvox.memory.startbrief import Known, OpenLoop, Said, as_handover, brief, startbrief
+from polyvox.memory.session_start import Known, OpenLoop, Said, as_handover, brief, startbrief
 from polyvox.memory.times import MINUTE, Past, depth_of, moment_of, part_of_day, zone_of
 from polyvox.memory.values import Partition
 from polyvox.values import Scope
@@ -143,7 +143,7 @@ async def test_the_bridge_is_for_the_first_half_hour_and_needs_words() -> None:
     near = (await of(known(talk(30 * MINUTE)))).resume
     assert near is not None
     assert near.use_bridge
-    assert near.bridge_text == "A moment ago they said: “I painted the boat shed green”."
+    assert near.bridge_text == "They were here 30 minutes ago."
     for none in (known(talk(31 * MINUTE)), known(talk(MINUTE), words="\n "), Known(NOW, LISBON)):
         resume = (await of(none)).resume
         assert resume is not None
@@ -158,13 +158,51 @@ async def test_the_bridge_never_reaches_behind_the_last_session() -> None:
     assert not resume.use_bridge
 
 
-async def test_a_bridge_skips_a_goodbye() -> None:
+async def test_a_bridge_quotes_what_the_handover_does_not() -> None:
     last = talk(5 * MINUTE)
     given_ = known(last)
-    bye = Said("s#2", "s", "ok thanks", last.ended_at)
-    resume = (await of(replace(given_, said=(*given_.said, bye)))).resume
-    assert resume is not None
-    assert "boat shed" in str(resume.bridge_text)
+    for words, handed, bridged in (
+        ("Then I sold it to a baker.", "sold it to a baker", "boat shed"),
+        ("ok thanks", "boat shed", ""),
+    ):
+        more = Said("s#2", "s", words, last.ended_at)
+        told = await of(replace(given_, said=(*given_.said, more)))
+        assert told.resume is not None
+        assert handed in str(told.handover_text)
+        assert bridged in str(told.resume.bridge_text)
+        assert ("they said" in str(told.resume.bridge_text)) is bool(bridged)
+        assert told.resume.use_bridge
+
+
+async def test_a_conversation_goes_on_with_its_own_last_exchange() -> None:
+    here, there = talk(10 * MINUTE, "here"), talk(MINUTE, "there")
+    said = (
+        Said("here#0", "here", "The roof leaks above the stove.", here.ended_at),
+        Said("here#2", "here", "And now?", here.ended_at),
+        Said("there#0", "there", "My sister sold her horse today.", there.ended_at),
+    )
+    given_ = Known(NOW, LISBON, (here, there), said, continues=here, reply="Put a pot below it.")
+    told = await of(given_)
+    assert told.handover_text == (
+        "It is Wednesday evening. The last talk ended 10 minutes ago; 2 earlier talks today. Last"
+        " said: “And now?” Reply ended: “Put a pot below it.”"
+    )
+    assert told.time_context is not None
+    assert told.time_context.gap_minutes == 10
+    assert told.resume is not None
+    assert told.resume.bridge_text == (
+        "The conversation goes on after 10 minutes. Before that they said: “The roof leaks above"
+        " the stove.”"
+    )
+    assert told.evidence is not None
+    assert told.evidence.session_ids == ("here",)
+    hard = await of(replace(given_, hard=True))
+    assert hard.handover_text == (
+        "It is Wednesday evening. The last talk ended 10 minutes ago; 2 earlier talks today. It"
+        " was a hard one. Go gently."
+    )
+    assert hard.resume is not None
+    assert (hard.resume.use_bridge, hard.resume.bridge_text) == (False, None)
 
 
 LOOPS = (
@@ -189,7 +227,7 @@ async def test_items_and_ops_come_from_the_loops() -> None:
     assert first.last_seen_at == "2026-05-13T19:30:00+01:00"
     ops = told.ops_context
     assert ops is not None
-    assert ops.top_loops_today == ("Call the harbour office", "Old promise")
+    assert ops.top_loops_today == ("Call the harbour office",), "not what was due days ago"
     assert ops.waiting_on == ("The surveyor's report",)
     assert told.evidence is not None
     assert told.evidence.loop_ids == ("l1", "l2", "l3", "l4", "l5")
@@ -278,11 +316,11 @@ def test_whatever_a_brief_says_stays_a_quotation(
     assert not inside
 
 
-async def test_a_greeting_leaves_nothing_open() -> None:
-    told = await of(known(talk(HOUR), words="hi"))
-    assert told.handover_text is not None
-    assert "Left open" not in told.handover_text
+async def test_nothing_older_than_the_last_talk_is_quoted() -> None:
     before = Said("a#0", "a", "I painted the boat shed green", NOW - DAY)
     greeted = known(talk(HOUR), words="hi")
     told = await of(replace(greeted, said=(before, *greeted.said)))
-    assert "boat shed" in (told.handover_text or "")
+    assert "boat shed" not in (told.handover_text or "")
+    assert (told.handover_text or "").endswith("Last said: “hi”.")
+    silent = replace(known(talk(MINUTE, "not ingested yet")), said=(before,))
+    assert "“" not in str((await of(silent)).handover_text)

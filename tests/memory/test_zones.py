@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from tests.memory.desk import EMPTY, ME, PART, Desk, open_desk
 
-from polyvox.memory import loops, past
+from polyvox.memory import loops, session_start
 from polyvox.memory.recall import PERSON
 from polyvox.memory.remembering import Lookup, OwnMemory
 from polyvox.memory.tables import statements
@@ -51,7 +51,7 @@ async def test_what_is_due_today_is_due_that_day(desk: Desk) -> None:
     await say(desk, "s", "I'll call the bank today.", MONDAY)
     await desk.work()
     now = desk.clock()
-    known = (await desk.database.read(lambda tx: past.read(tx, PART, now, ZONE), ME)).known
+    known = (await desk.database.read(lambda tx: session_start.read(tx, PART, now, ZONE), ME)).known
     due = [("Call the bank", date(2025, 10, 6))]
     assert [(one.text, one.due) for one in known.loops] == due
     (loop,) = await desk.memory.loops(ME, PART)

@@ -259,3 +259,28 @@ async def test_a_night_lasts_until_the_morning(desk: Desk) -> None:
         *("Sunday night", "yesterday evening", "yesterday morning", "this morning"),
         "5 November, at night",
     ]
+
+
+@alone
+async def test_a_copy_of_the_companion_is_talked_with_alone(house: House, desk: Desk) -> None:
+    scripted(house, "Good evening.")
+    page = await desk.open("/recipes")
+    await tool(page, "Copy the recipe Companion").click()
+    await page.get_by_label("Name of your recipe").fill("evening")
+    await tool(page, "Copy").click()
+    await page.get_by_role("link", name="Start a conversation").click()
+    await (
+        page.get_by_role("region", name="Whom would you like to talk with?")
+        .get_by_role("link", name=re.compile("Harbor"))
+        .click()
+    )
+    await ask(page, "Hello.")
+    await expect(page).to_have_url(re.compile(r"/c/[^/]+$"))
+    await answered(page, "Harbor")
+    assert heard(house)[-1][0]["content"].startswith("You are Harbor.")
+    (talk,) = (await house.get("/api/conversations")).json()["items"]
+    assert talk["recipe"] == "evening"
+    await page.reload()
+    await expect(tool(page, "That’s all for now")).to_be_visible()
+    await expect(page.get_by_role("navigation").get_by_text("(companion)")).to_have_count(1)
+    await expect(page.get_by_role("group", name="Who is asked")).to_have_count(0)

@@ -3,10 +3,11 @@ and more advisors than stand side by side."""
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 from tests.page.desk import SIZES, Desk, spill
 from tests.page.house import House
-from tests.page.talk import ask, card, last_message, says, sent, state, tool
+from tests.page.talk import GPT, PRICED, ask, card, last_message, says, sent, state, tool
 from tests.provider import Script
 
 TOGETHER = """\
@@ -89,6 +90,24 @@ async def test_they_respond_to_each_other(house: House, desk: Desk) -> None:
     reader = page.get_by_role("dialog")
     await expect(reader.get_by_text("5 of 6")).to_be_visible()
     await expect(reader.locator(".prose")).to_have_text("Blue is a colour.")
+
+
+@pytest.mark.parametrize(
+    "house", [PRICED | {"limits": {"cost_per_conversation": 0.8}}], indirect=True, ids=["capped"]
+)
+async def test_an_exchange_that_a_cap_cuts_says_so(house: House, desk: Desk) -> None:
+    house.provider.script("gpt-4o", Script(text="Well.", input_tokens=100_000, output_tokens=10))
+    one, two = await house.advisor(GPT), await house.advisor(GPT)
+    talk = await house.conversation(one, two)
+    turn = await house.say(talk, "Which fruit?")
+    page = await desk.open(f"/c/{talk}")
+    await state(card(page, two), "completed")
+    await house.make(f"/api/turns/{turn['turn_id']}/exchange", {"rounds": 4})
+    notice = page.get_by_text("The exchange ended after 1 round.")
+    await expect(notice).to_contain_text("cap")
+    await page.reload()
+    await expect(notice).to_be_visible()
+    await expect(page.get_by_role("region", name="Round 2")).to_have_count(0)
 
 
 async def test_other_words_are_a_branch(house: House, desk: Desk) -> None:

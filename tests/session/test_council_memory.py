@@ -328,6 +328,7 @@ class Broken(NoMemory):
         cloud: bool,
         veto: Veto = NO_VETO,
         written: bool = True,
+        talk: Any = None,
     ) -> Start:
         await self._fail()
         return await super().start(scope, session_id, now, cloud=cloud, veto=veto, written=written)

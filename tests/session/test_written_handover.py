@@ -149,7 +149,7 @@ async def test_a_writer_elsewhere_is_not_shown_what_must_not_leave(tmp_path: Pat
             models={"memory": "far:memory"},
             providers={"far": {"base_url": at, "api_key": "k"}},
         ) as room:
-            await remember(room, "s2", ["The safe stands behind the stove."], days=2, cloud=False)
+            await remember(room, "s2", ["The safe stands behind the stove."], days=3, cloud=False)
             told, _ = await opening(room, "council", Script(text=GOOD))
             assert told == GOOD
             assert "stove" not in str([one.json() for one in provider.requests("memory")])

@@ -323,6 +323,22 @@ async def test_out_as_yaml_and_back_into_another_advisor(house: House) -> None:
     assert (await house.post("/api/advisors/nobody/assertions/import", body)).status == 404
 
 
+async def test_a_list_of_sentences_is_a_suite_made_by_hand(house: House) -> None:
+    advisor = await house.advisor()
+    path = f"/api/advisors/{advisor['id']}/assertions"
+    sentences = ["Gives advice", "at most 150 words", {"text": "Asks first", "phase": "early"}]
+    content = yaml.safe_dump(sentences)
+    assert (await house.post(f"{path}/import", {"content": content})).status == 200
+    made = (await house.get(path)).json()["items"]
+    assert [(one["text"], one["kind"], one["phase"]) for one in made] == [
+        ("Gives advice", "judge", "ongoing"),
+        ("At most 150 words", "words", "ongoing"),
+        ("Asks first", "judge", "early"),
+    ]
+    again = (await house.post(f"{path}/import", {"content": content})).json()
+    assert (again["taken"], len(again["present"])) == ([], 3)
+
+
 async def test_the_kinds_are_told(house: House) -> None:
     told = (await house.get(f"{PATH}/kinds")).json()
     assert {one["kind"]: one["args"] for one in told["kinds"]}["words"] == ["min", "max"]

@@ -130,7 +130,7 @@ async def test_a_blessed_run_and_what_broke_since(home: House) -> None:
     first = await evaluate(home, advisor_id=advisor["id"])
     compare = f"/api/evaluations/{first['id']}/compare"
     assert (await home.get(compare)).status == 404
-    blessed = (await home.post(f"/api/evaluations/{first['id']}/bless", {})).json()
+    blessed = (await home.post(f"/api/evaluations/{first['id']}/bless")).json()
     assert blessed["blessed"]
     judging(home, "kind")
     second = await evaluate(home, advisor_id=advisor["id"])
@@ -163,7 +163,7 @@ async def test_calling_off_and_trying_again(home: House) -> None:
     off = (await home.post(f"{path}/cancel")).json()
     assert off["state"] == "cancelled"
     assert (await home.post(f"{path}/cancel")).status == 409
-    assert (await home.post(f"{path}/bless", {})).status == 409
+    assert (await home.post(f"{path}/bless")).status == 409
     again = (await home.post(f"{path}/retry")).json()
     assert again["state"] == "waiting"
     assert (await finished(home, made))["state"] == "finished"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -238,30 +239,41 @@ async def lint(
     phase: PhaseOption = None,
     json: Json = False,
 ) -> None:
-    """Warnings about assertions: given ones, or (with --advisor alone) all that are stored."""
-
-    def read(tx: Tx) -> tuple[list[Wording], str]:
-        protocol = assertion_room.phase_of(tx, app.resources, phase, None) if phase else ""
-        if advisor is None:
-            return [], protocol
-        wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
-        return [row.wording for row in rows.list_all(tx, wanted)], protocol
-
-    if not text and advisor is None:
+    """Warnings about assertions: given ones, or (with --advisor alone) all that are stored, each in
+    the phase that it is meant for."""
+    given = _wordings(text, "judge", {}) if text else []
+    if not given and advisor is None:
         raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
-    known, protocol = await app.database.read(read, SCOPE)
-    looked = _wordings(text, "judge", {}) if text else known
-    report = await lint_wordings(app.resources, SCOPE, looked, known if text else [], protocol)
+
+    def read(tx: Tx) -> tuple[list[Assertion], dict[str | None, str]]:
+        stored: list[Assertion] = []
+        if advisor is not None:
+            wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
+            stored = rows.list_all(tx, wanted)
+        meant = [row.phase for row in stored if phase in (None, row.phase)]
+        return stored, {
+            name: assertion_room.phase_of(tx, app.resources, name, None) if name or given else ""
+            for name in ([phase] if given else meant)
+        }
+
+    stored, protocols = await app.database.read(read, SCOPE)
+    known = [row.wording for row in stored] if given else []
+    reports = []
+    for name, protocol in protocols.items():
+        looked = given or [row.wording for row in stored if row.phase == name]
+        reports.append(await lint_wordings(app.resources, SCOPE, looked, known, protocol))
+    items = [item for report in reports for item in report.items]
+    notes = {report.note for report in reports if report.note}
     if json:
-        say_json(report.items)
+        say_json(items)
     else:
-        warnings = [line for item in report.items for line in _warnings(item)]
+        warnings = [line for item in items for line in _warnings(item)]
         for line in warnings:
             say(line)
-        if not warnings and not report.note:
+        if not warnings and not notes:
             note("Nothing to warn of.")
-    if report.note:
-        note(report.note)
+    for line in notes:
+        note(line)
 
 
 @command(group, "suggest")
@@ -313,8 +325,9 @@ async def import_(
     """Take assertions from a file. Taking the same file twice adds nothing."""
     text = files.read_text(file, assertion_import.LARGEST)
     parsed = assertion_import.understand(text, str(file))
+    phase = partial(assertion_room.open_phase, resources=app.resources)
     report = await assertion_import.store(
-        app.database, SCOPE, app.clock(), parsed, into=advisor, dry=dry_run
+        app.database, SCOPE, app.clock(), parsed, into=advisor, phase=phase, dry=dry_run
     )
     return taken(report, dry=dry_run)
 

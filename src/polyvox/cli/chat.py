@@ -23,7 +23,6 @@ from polyvox.cli.output import is_terminal, note, note_kindly
 from polyvox.cli.prompt import interruptible, read_line, read_message, remember
 from polyvox.cli.talk import Talk, tell_stopped
 from polyvox.companion.personas import RECIPE, find_or_make
-from polyvox.context.recipe import traits_of
 from polyvox.errors import Invalid, PolyvoxError
 from polyvox.values import Advisor, Conversation
 
@@ -49,39 +48,36 @@ async def chat(
     /help lists what can be typed besides messages.
     """
     chosen = await choose_conversation(app, conversation, recipe, council)
-    alone = await _companion_of(app, chosen) if chosen is not None else None
-    if chosen is None and council is None and (persona or traits_of(recipe or "").persona):
-        alone, chosen = await _companion(app, persona or "harbor", recipe)
+    of = chosen.recipe if chosen is not None else recipe or (RECIPE if persona else "council")
+    named = (await app.traits(SCOPE, of)).persona
+    alone = await _companion_of(app, chosen) if chosen is not None and named else None
+    if chosen is None and council is None and (persona or named):
+        if not named:
+            raise Invalid(f"A persona is no part of the recipe {of}.", "Leave --recipe away.")
+        alone, chosen = await _companion(app, persona or "harbor", of)
     elif persona:
         raise Invalid(
             "A companion is talked with alone.", "Leave --conversation and --council away."
         )
     app.work()  # what is said here is remembered, whether or not a server runs
-    of = RECIPE if alone is not None else recipe
-    view = view_for(named=traits_of(chosen.recipe if chosen is not None else of or "").persona)
-    talk = Talk(app, view, chosen, of, council, alone)
+    view = view_for(named=named)
+    talk = Talk(app, view, chosen, of if alone is not None else recipe, council, alone)
     if phases is not None:
         await talk.set_phases(read_phases(phases))
     return await _stay(talk)
 
 
 async def _companion_of(app: Polyvox, conversation: Conversation) -> Advisor | None:
-    """The companion of a conversation; None where it is a council's."""
-    if not traits_of(conversation.recipe).persona:
-        return None
+    """The companion of a conversation; None where it has several."""
     advisors = await app.advisors.list(SCOPE)
     return next((each for each in advisors if conversation.advisors == (each.id,)), None)
 
 
-async def _companion(
-    app: Polyvox, name: str, recipe: str | None
-) -> tuple[Advisor, Conversation | None]:
+async def _companion(app: Polyvox, name: str, recipe: str) -> tuple[Advisor, Conversation | None]:
     """The companion of that name, and the conversation with it that was spoken in last."""
-    if recipe not in (None, RECIPE):
-        raise Invalid(f"A persona is no part of the recipe {recipe}.", "Leave --recipe away.")
     now = app.clock()
     companion = await app.database.write(lambda tx: find_or_make(tx, name, now), SCOPE)
-    latest = await app.conversations.latest(SCOPE, recipe=RECIPE, advisor_id=companion.id)
+    latest = await app.conversations.latest(SCOPE, recipe=recipe, advisor_id=companion.id)
     return companion, latest
 
 
@@ -112,7 +108,8 @@ async def _session(app: Polyvox, advisor: Advisor, name: str) -> Conversation | 
     if name == "last":
         return await app.conversations.latest(SCOPE, recipe="agent", advisor_id=advisor.id)
     conversation = await app.conversations.get(SCOPE, name)
-    if not traits_of(conversation.recipe).endless or conversation.advisors != (advisor.id,):
+    endless = (await app.traits(SCOPE, conversation.recipe)).endless
+    if not endless or conversation.advisors != (advisor.id,):
         raise Invalid(
             f"The conversation {name} is not one with {advisor.name} as an agent.",
             "`polyvox conversations list` shows all; --new begins one.",
@@ -161,7 +158,8 @@ async def _greet(talk: Talk) -> None:
     title = talk.conversation.title if talk.conversation is not None else ""
     going = f", going on with “{title}”" if title else ""
     note(f"Talking with {name}{going}. /help lists the commands, Ctrl-D leaves.")
-    if traits_of(talk.recipe or "").persona and (words := await slash.greeting(talk)):
+    persona = talk.recipe and (await talk.app.traits(SCOPE, talk.recipe)).persona
+    if persona and (words := await slash.greeting(talk)):
         note_kindly(words)
 
 

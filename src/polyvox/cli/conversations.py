@@ -123,7 +123,7 @@ async def import_(
 ) -> int:
     """Take a conversation from a file, with its ids. Taking it twice adds nothing."""
     whole = jsonl.parse(files.read_text(file, jsonl.LARGEST).split("\n"))
-    report = await store_whole(app.database, SCOPE, app.clock(), whole, dry=dry_run)
+    report = await store_whole(app.database, app.settings, SCOPE, app.clock(), whole, dry=dry_run)
     return taken(report, dry=dry_run)
 
 

@@ -27,19 +27,19 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.words import when
 from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
-from polyvox.memory import past
+from polyvox.memory import session_start
 from polyvox.memory.daily import bounds
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import LIVE
 from polyvox.memory.packets import Brief, Recalled, StartBrief
 from polyvox.memory.query import Query, shape
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.session_start import brief as make_brief
+from polyvox.memory.session_start import written_brief
 from polyvox.memory.shapes.contract import IngestBody, LoopOut, micros
 from polyvox.memory.shapes.own import FactOut, ForgetOut
 from polyvox.memory.shapes.profile import UserModelOut
 from polyvox.memory.shapes.remote import brief_body, loops_body, profile_body, query_body
-from polyvox.memory.startbrief import brief as make_brief
-from polyvox.memory.startbrief import written_brief
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Item, Partition
 from polyvox.memory.view import Held
@@ -235,7 +235,9 @@ async def brief(
     else:
         await app.catch_up.all(SCOPE)
         known = await app.database.read(
-            lambda tx: past.read(tx, OWN, app.clock(), zone_of(zone), None, whole=not start).known,
+            lambda tx: (
+                session_start.read(tx, OWN, app.clock(), zone_of(zone), None, whole=not start).known
+            ),
             SCOPE,
         )
         made = await written_brief(app.resources, SCOPE, known) if start else make_brief(known)

@@ -106,7 +106,8 @@ async def _begin(app: Polyvox, wish: OptimisationRequest, *, accept: bool, json:
     planned = await app.optimisations.estimate(SCOPE, wish)
     note(planned.visible.message)
     if planned.visible.add:
-        note(f"add some with: polyvox assertions contexts {wish.advisor_id}")
+        more = f"{wish.advisor_id} --count {planned.visible.add}"
+        note(f"add some with: polyvox assertions contexts {more}")
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
         note(warning)

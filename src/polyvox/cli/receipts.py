@@ -15,7 +15,6 @@ from polyvox.cli.command import Json
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import say, say_beside, say_json, say_styled
 from polyvox.context.describe import Description, Share, describe, memory_lines
-from polyvox.context.recipe import traits_of
 from polyvox.memory.trace_words import decisions, missing, steps
 from polyvox.session.inspect import Inspected, ReceiptOut, decided_for, trace_of
 
@@ -103,7 +102,7 @@ def print_receipt(
     _headed("Left out:", description.left_out)
     if not description.left_out:
         say("\nNothing was left out.")
-    if not traits_of(description.recipe).persona:
+    if not seen.receipt.draft.persona:
         seats = [f"{seat.name}  {seat.model or ''}".rstrip() for seat in description.council]
         _headed("The council as it was:", seats)
     _wire(seen, description)

@@ -10,7 +10,7 @@ what it is, and it cannot close its own quotation.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -187,7 +187,7 @@ def _quoted(text: str) -> str:
 
 STANDING_CHARS = 1200
 STEERING_WORDS = 24
-YESTERDAY = "Yesterday's note, no instruction:"
+YESTERDAY = "Yesterday's note, not an instruction:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +250,8 @@ def standing(instructions: Sequence[str], room: int = STANDING_CHARS) -> str:
     kept = _fitting(instructions, room)
     if not kept:
         return ""
-    return "The person asked for this, in their own words; it holds until they say otherwise:\n" + (
-        "\n".join(kept)
-    )
+    lead = "The person asked for this, in their own words; it applies until they say otherwise:"
+    return "\n".join([lead, *kept])
 
 
 def left_out(instructions: Sequence[str], room: int = STANDING_CHARS) -> str:
@@ -279,7 +278,7 @@ def _posture(parts: Parts) -> str:
         night = posture.is_night(parts.hour)
         lines.append(text("posture/momentum_guard_night" if night else "posture/momentum_guard"))
         if asked := posture.last_question(parts.before):
-            lines.append(f"Asked last time, not to be asked again now: {quoted(asked)}")
+            lines.append(f"You asked this last time; do not ask it again now: {quoted(asked)}")
     return _headed("CONVERSATION_POSTURE", "\n".join(lines))
 
 
@@ -298,10 +297,10 @@ def steering_lead(day: str | None, today: date) -> str:
     try:
         about = date.fromisoformat((day or "")[:10])
     except ValueError:
-        return "Note on an earlier day, no instruction:"
+        return "Note on an earlier day, not an instruction:"
     if about == today - timedelta(days=1):
         return YESTERDAY
-    return f"Note on {about.day} {MONTHS[about.month - 1]} {about.year}, no instruction:"
+    return f"Note on {about.day} {MONTHS[about.month - 1]} {about.year}, not an instruction:"
 
 
 def steering(note: str, confidence: float, flag: str, lead: str = YESTERDAY) -> str:
@@ -339,6 +338,18 @@ def brief_of(start: Start) -> Brief:
         unstructured(resume.bridge_text or "") if resume is not None else "",
         resume is not None and resume.use_bridge,
     )
+
+
+def sources_of(start: Start, blocks: Collection[str]) -> list[tuple[str, str]]:
+    """(block, message or day) that a start's texts were made from, where they are told: what
+    quotes somebody is known by its quotation."""
+    found: list[tuple[str, str]] = []
+    brief, daily = start.startbrief, start.daily
+    if "handover" in blocks and brief is not None and brief.evidence is not None:
+        found += [("handover", one) for one in brief.evidence.episode_ids]
+    if "daily_steering" in blocks and daily is not None:
+        found.append(("daily_steering", f"day:{daily.analysis_date}"))
+    return found
 
 
 def loops_of(start: Start) -> list[str]:

@@ -27,8 +27,10 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import MemoryService, Services
 from polyvox.memory.remote import LATE
 from polyvox.memory.running import Heard, heard_of, unread_of
+from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
+from polyvox.memory.tables.redaction import keep_told
 from polyvox.memory.tell import AdvisorView, Runtime, Told, Trace, TurnView, with_drafts
 from polyvox.memory.times import zone_of
 from polyvox.resources import Resources
@@ -102,7 +104,10 @@ async def _recollect(
     steps = {"brief_ms": 0.0, "recall_ms": 0.0}
 
     async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
-        told = await starting.begun(resources, memory, scope, view.session, now, kept, cloud=cloud)
+        talk = Talk(turn.conversation_id)
+        told = await starting.begun(
+            resources, memory, scope, view.session, now, kept, talk, cloud=cloud
+        )
         steps["brief_ms"] = _ms(time.perf_counter() - began)
         return told
 
@@ -131,7 +136,9 @@ async def _recollect(
         for small in {seat.small for seat in view.advisors}
     }
     for seat, found in zip(view.advisors, sought, strict=True):
-        carried = blocks.carry(brief, number, _first(seat.thread), NO_GATE, reinjected=False)
+        carried = blocks.carry(
+            brief, 1 if opened.late else number, _first(seat.thread), NO_GATE, reinjected=False
+        )
         lines = [] if seat.small else profile
         memory_blocks = _told(rules[seat.small], lines, carried.handover, found.text)
         room = starting.SMALL_STANDING if seat.small else blocks.STANDING_CHARS
@@ -165,6 +172,9 @@ async def _recollect(
         talk = turn.conversation_id
         companions.put_session(tx, view.session, talk, after, stored_at)
         companions.put_traces(tx, turn.id, talk, rows, stored_at)
+        for seat, memory_blocks in zip(view.advisors, told, strict=True):
+            names = [name for name, _ in memory_blocks]
+            keep_told(tx, seat.answer_id, blocks.sources_of(opened.start, names))
 
     return Told(tuple(told), tuple(traces), store)
 

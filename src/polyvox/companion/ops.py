@@ -54,10 +54,10 @@ def snippet(
 
 def _sentence(threads: Sequence[str]) -> str:
     """At most 22 words; two threads where both fit, else the first, cut."""
-    both = f"Threads to anchor on: {' and '.join(map(quoted, threads))}."
+    lead = "Worth coming back to:"
+    both = f"{lead} {' and '.join(map(quoted, threads))}."
     if len(both.split()) <= WORDS:
         return both
-    lead = "Thread to anchor on:"
     words, room = threads[0].split(), WORDS - len(lead.split())
     cut = " ".join(words[:room]) + ("" if len(words) <= room else "…")
     return f"{lead} {quoted(cut)}."

@@ -140,20 +140,21 @@ def find_or_make(tx: Tx, key: str, now: int) -> Advisor:
 
 
 async def meet(
-    database: Database, clock: Clock, scope: Scope, key: str
+    database: Database, clock: Clock, scope: Scope, key: str, recipe: str = RECIPE
 ) -> tuple[Advisor, Conversation]:
-    """A persona, and the conversation with it alone that was spoken in last (or a new one)."""
+    """A persona, and the conversation with it alone by this recipe that was spoken in last (or a
+    new one)."""
 
     def look(tx: Tx) -> tuple[Advisor, Conversation] | None:
         persona = advisors.find(tx, key)
-        talk = None if persona is None else _latest(tx, persona)
+        talk = None if persona is None else _latest(tx, persona, recipe)
         return None if persona is None or talk is None else (persona, talk)
 
     def make(tx: Tx) -> tuple[Advisor, Conversation]:
         now = clock()
         persona = find_or_make(tx, key, now)
-        talk = _latest(tx, persona) or conversations.create(
-            tx, now, title=persona.name, recipe=RECIPE, advisors=[persona.id]
+        talk = _latest(tx, persona, recipe) or conversations.create(
+            tx, now, title=persona.name, recipe=recipe, advisors=[persona.id]
         )
         return persona, talk
 
@@ -161,5 +162,5 @@ async def meet(
     return found if found is not None else await database.write(make, scope)
 
 
-def _latest(tx: Tx, persona: Advisor) -> Conversation | None:
-    return conversations.latest(tx, recipe=RECIPE, advisor_id=persona.id)
+def _latest(tx: Tx, persona: Advisor, recipe: str = RECIPE) -> Conversation | None:
+    return conversations.latest(tx, recipe=recipe, advisor_id=persona.id)

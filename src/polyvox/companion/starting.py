@@ -21,6 +21,7 @@ from polyvox.errors import PolyvoxError
 from polyvox.memory.packets import ItemKind, StartItem, Stated
 from polyvox.memory.remembering import MemoryService, Start, standing_in
 from polyvox.memory.remote import Degrade
+from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.veto import LINES, NO_VETO, Veto
@@ -30,7 +31,7 @@ from polyvox.values import Recall, Scope
 
 log = logging.getLogger("polyvox.session")
 
-PLAIN = (None, "no_model", "nothing_to_tell")
+PLAIN = (None, "no_model", "nothing_to_tell", "continues", "hard")
 """Why a handover is as it is, where nothing went wrong."""
 TO_A_PERSONA: tuple[ItemKind, ...] = (
     "handover",
@@ -53,11 +54,29 @@ TIMED_OUT = "standing: timeout"
 NOT_ASKED = "standing: not asked (the session's start timed out)"
 
 
+TRIES = 3
+"""Turns of a session that wait for a start which times out."""
+
+
 class Packet(msgspec.Struct, frozen=True):
     """What is kept of a session's start, and whether it may go to a cloud model."""
 
     start: Start
     cloud: bool
+    advisor_id: str | None = None
+    """The only advisor who may be told it: its own reply may be quoted."""
+    tries: int = 1
+    """Turns that have waited for it."""
+
+    def serves(self, talk: Talk, *, cloud: bool) -> bool:
+        """Whether it need not be asked for again."""
+        ours = self.advisor_id in (None, talk.advisor_id)
+        return ours and (self.cloud or not cloud) and not self.again
+
+    @property
+    def again(self) -> bool:
+        """True if it timed out and may be tried once more."""
+        return self.start.timed_out and self.tries < TRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +88,16 @@ class Opened:
     """fetched, cached, brief (the plainer packet), empty or failed."""
     cloud: bool
     veto: Veto = NO_VETO
+    advisor_id: str | None = None
+    tries: int = 1
+    late: bool = False
+    """True if turns before this one waited for it and got nothing: it is told as at the start."""
 
     @property
     def packet(self) -> str:
-        """As it is kept. One that failed is kept too: its time is lost once in a session."""
-        return msgspec.json.encode(Packet(self.start, self.cloud)).decode()
+        """As it is kept. One that failed is kept too, so that it is tried a few times only."""
+        kept = Packet(self.start, self.cloud, self.advisor_id, self.tries)
+        return msgspec.json.encode(kept).decode()
 
     @property
     def in_vain(self) -> bool:
@@ -143,17 +167,27 @@ async def opened(
     session_id: str,
     now: int,
     kept: Kept | None,
+    talk: Talk,
     *,
     cloud: bool,
 ) -> Opened:
     """What a session started with: kept, else asked for within its budget."""
     veto = Veto(frozenset(kept.vetoed)) if kept is not None else NO_VETO
     before = packet_of(kept)
-    if before is not None and (before.cloud or not cloud):
-        return Opened(before.start, "cached", before.cloud, veto)
-    asked = memory.start(scope, session_id, now, cloud=cloud, veto=veto)
+    if before is not None and before.serves(talk, cloud=cloud):
+        return Opened(before.start, "cached", before.cloud, veto, before.advisor_id, before.tries)
+    asked = memory.start(scope, session_id, now, cloud=cloud, veto=veto, talk=talk)
     start = await within(resources, memory, asked)
-    return Opened(start, _how(start), cloud, veto)
+    waited = before is not None and before.again
+    return Opened(
+        start,
+        _how(start),
+        cloud,
+        veto,
+        talk.advisor_id,
+        before.tries + 1 if before is not None and waited else 1,
+        late=waited and not start.timed_out,
+    )
 
 
 async def begun(
@@ -163,12 +197,13 @@ async def begun(
     session_id: str,
     now: int,
     kept: Kept | None,
+    talk: Talk,
     *,
     cloud: bool,
 ) -> tuple[Opened, tuple[tuple[str, ...], str]]:
     """What a session started with, and what is standing now (or why that is not known), together
     within one budget."""
-    asked = opened(resources, memory, scope, session_id, now, kept, cloud=cloud)
+    asked = opened(resources, memory, scope, session_id, now, kept, talk, cloud=cloud)
     if not memory.starts_whole:
         return await asyncio.gather(asked, _standing(resources, memory, scope, cloud=cloud))
     told = await asked

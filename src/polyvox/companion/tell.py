@@ -32,8 +32,10 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import Lookup, MemoryService, NoMemory, Services
 from polyvox.memory.remote import LATE, Got
 from polyvox.memory.running import heard_of, unread_of
+from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept, Mark, Marks
+from polyvox.memory.tables.redaction import keep_told
 from polyvox.memory.tell import (
     AdvisorView,
     Blocks,
@@ -177,6 +179,9 @@ async def _keep(
             for one, trace in zip(view.advisors, made.traces, strict=True)
         ]
         companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
+        for one, told_blocks in zip(view.advisors, made.blocks, strict=True):
+            names = [name for name, _ in told_blocks]
+            keep_told(tx, one.answer_id, blocks.sources_of(made.begun[0].start, names))
         for model, spent in made.gated.spent:
             usage.record(
                 tx,
@@ -320,11 +325,17 @@ async def _start(
     since = time.perf_counter()
     now = _now(resources, view.turn)
     found = await starting.begun(
-        resources, memory, view.scope, view.session, now, kept, cloud=cloud
+        resources, memory, view.scope, view.session, now, kept, _talk(view), cloud=cloud
     )
     if found[0].how != "cached":
         clock.mark("brief", since)
     return found
+
+
+def _talk(view: TurnView) -> Talk:
+    """The conversation, and who alone answers in it."""
+    ids = [one.advisor.id for one in view.advisors]
+    return Talk(view.turn.conversation_id, ids[0] if len(ids) == 1 else None)
 
 
 def _now(resources: Resources, turn: Turn) -> int:
@@ -395,7 +406,7 @@ async def _decide(
     moment = Moment(view.session, number, local, tug_of(start))
     overlay = overlays.choose(moment, reading, state.rites, gated=gated.open)
     brief = brief_of(start)
-    carried = blocks.carry(brief, number, here.first, reading, again)
+    carried = blocks.carry(brief, 1 if opened.late else number, here.first, reading, again)
     daily = start.daily
     steering, lead = "", blocks.YESTERDAY
     if number == 1 and daily is not None and daily.exists:

@@ -122,6 +122,7 @@ def compile_request(
         omitted=_omitted(recipe, thread, selected, kept.start),
         stamps=recipe.stamps,
         zone=thread.zone,
+        base=recipe.base,
         cut=_cut(recipe, thread, selected.units, kept.start),
         ratio=ratio,
         allowance=room,

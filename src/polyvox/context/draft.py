@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from polyvox.context.budget import Allowance, estimate
+from polyvox.context.recipe import traits_of
 from polyvox.context.window import Omitted, Why
 from polyvox.context.words import Cut, Made
 from polyvox.models.base import ChatMessage, Request, SystemPart
@@ -94,6 +95,13 @@ class Draft:
     schema: str | None = None
     zone: str = "UTC"
     """The time zone of the stamps."""
+    base: str = ""
+    """The built-in recipe that its own was copied from; empty: it is built in itself."""
+
+    @property
+    def persona(self) -> bool:
+        """True if one companion answers."""
+        return traits_of(self.base or self.recipe).persona
 
     @property
     def system_tokens(self) -> int:

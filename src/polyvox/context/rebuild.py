@@ -136,6 +136,7 @@ def rebuild(answer_id: str, loaded: ReceiptSources) -> Receipt:
         unsent=tuple(stored.unsent),
         omitted=tuple(Omitted(cast("Why", why), *rest) for why, *rest in stored.omitted),
         zone=stored.zone,
+        base=stored.base,
         stamps=cast('Literal["all", "history", "none"]', stored.stamps),
         cut=stored.cut,
         ratio=stored.ratio,

@@ -103,6 +103,7 @@ class ReceiptData(msgspec.Struct, frozen=True, omit_defaults=True):
     schema: str | None = None
     council: str | None = None
     zone: str = "UTC"
+    base: str = ""
     sent: Sent | None = None
 
 
@@ -192,6 +193,7 @@ def pack(draft: Draft, base: BaseHistory | None = None, council: Sequence[Seat] 
         omitted=[(o.reason, o.turns, o.messages, o.first, o.last) for o in draft.omitted],
         stamps=draft.stamps,
         zone=draft.zone,
+        base=draft.base,
         cut=draft.cut,
         ratio=draft.ratio,
         allowance=(room.tokens, room.limit, room.window, room.answer, room.by_window),

@@ -184,8 +184,6 @@ TRAITS: dict[str, Traits] = {
 }
 
 
-COPYABLE = tuple(name for name, traits in TRAITS.items() if not traits.persona)
-"""Recipes that users can copy. A companion's persona, memory and page belong to its name."""
 NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 """How a recipe may be named."""
 
@@ -201,10 +199,10 @@ def layered(name: str, *layers: Mapping[str, Any]) -> Recipe:
     recipe = BUILT_IN.get(name)
     if recipe is None:
         base = next((layer["base"] for layer in layers if "base" in layer), "council")
-        if base not in COPYABLE:
+        if base not in BUILT_IN:
             raise Invalid(
                 f"The recipe {base!r} cannot be copied.",
-                f"These can: {', '.join(COPYABLE)}.",
+                f"These can: {', '.join(BUILT_IN)}.",
                 param="base",
             )
         if not re.match(NAME, name):

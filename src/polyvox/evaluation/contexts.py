@@ -82,6 +82,8 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The person's message without its stamp: what a judge is shown."""
     recipe: tuple[str, str] = ("", "")
     """Its name and hash; so are the two that follow."""
+    base: str = ""
+    """The built-in recipe that this one was copied from."""
     prompts: tuple[str, str] = ("", "")
     phase: str = ""
     k: int = 1
@@ -153,8 +155,8 @@ def read(data: str) -> Context:
 def with_prompt(context: Context, text: str, field: Field | None = None) -> Context:
     """The same context for an advisor whose prompt (or description) is `text`; where it is not said
     which of them, the unchanged text is what it was, another one a prompt."""
-    if context.origin and not context.templated and text:
-        context = _placed(context)
+    if text:
+        context = placed(context)
     if text == context.versioned and field in (None, context.field):
         return context
     if not context.takes_prompt:
@@ -165,7 +167,7 @@ def with_prompt(context: Context, text: str, field: Field | None = None) -> Cont
     identity = brief = text.strip()
     if field == "description":
         brief = short(text).strip()
-        if traits_of(context.recipe[0]).persona:
+        if traits_of(context.base or context.recipe[0]).persona:
             named = Advisor(context.advisor_id, context.slug, context.name, description=text)
             identity = brief = kernel(named)
     values = {"name": context.name, "identity": identity, "short": brief}
@@ -179,9 +181,12 @@ def with_prompt(context: Context, text: str, field: Field | None = None) -> Cont
     )
 
 
-def _placed(context: Context) -> Context:
+def placed(context: Context) -> Context:
     """A context of another program with a place for the identity in its system text: wherever the
-    description stands, else at the sentence that names the advisor, else before everything."""
+    description stands, else at the sentence that names the advisor, else before everything. One of
+    ours as it is."""
+    if not context.origin or context.templated:
+        return context
     system = JOIN.join(part.text for part in context.blocks)
     own = prompt_set("full").text("identity")
     if context.identity and context.identity in system:
@@ -269,7 +274,7 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
     """The context of an answer, from its receipt. `advisor` is who it was then: that name, that
     prompt version; `recipe` the one in force now under the receipt's name, to find templates in."""
     draft = receipt.draft
-    spoken = embodied(advisor) if traits_of(draft.recipe).persona else advisor
+    spoken = embodied(advisor) if draft.persona else advisor
     values = {
         "name": label(advisor.name),
         "identity": spoken.identity.strip(),
@@ -298,6 +303,7 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
         field="prompt" if advisor.prompt else "description",
         asked=asked,
         recipe=(draft.recipe, draft.recipe_hash),
+        base=draft.base,
         prompts=(draft.prompts, draft.prompts_hash),
         phase=draft.phase,
         k=draft.k,

@@ -41,7 +41,6 @@ from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
 from polyvox.evaluation.tables import verdicts
 from polyvox.evaluation.tables.assertions import Assertion
-from polyvox.evaluation.tables.assertions import version_of as version_of
 from polyvox.evaluation.tables.verdicts import CODE, Judged, StoredSample, Verdict
 from polyvox.ids import content_hash, new_id
 from polyvox.memory.tables import companions

@@ -332,7 +332,9 @@ def junit(run: EvaluationOut) -> str:
         suite = ET.SubElement(root, "testsuite", counted)
         for row in some:
             case = ET.SubElement(suite, "testcase", classname=line, name=_line(row.text), time="0")
-            if row.outcome != "pass":
+            if not row.judged:
+                ET.SubElement(case, "skipped", message="not run")
+            elif row.outcome != "pass":
                 tag = "failure" if row.outcome == "fail" else "error"
                 passed = f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors"
                 reasons = "\n".join(run.reasons(row.assertion_id))
@@ -342,12 +344,12 @@ def junit(run: EvaluationOut) -> str:
 
 
 def _counts(rows: Sequence[ResultOut]) -> dict[str, str]:
-    outcomes = [row.outcome for row in rows]
+    outcomes = [row.outcome for row in rows if row.judged]
     return {
         "tests": str(len(rows)),
         "failures": str(outcomes.count("fail")),
         "errors": str(outcomes.count("error")),
-        "skipped": "0",
+        "skipped": str(len(rows) - len(outcomes)),
     }
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from polyvox.errors import Invalid
 from polyvox.evaluation.assertion import tags, wording
+from polyvox.evaluation.checks import written
 from polyvox.evaluation.contexts import Context, read
 from polyvox.evaluation.tables import assertions, contexts
 from polyvox.evaluation.tables.assertions import (
@@ -266,7 +267,7 @@ def _contexts(data: object, parsed: ParsedAssertions) -> None:
 
 
 def _entry(data: object, number: int, parsed: ParsedAssertions) -> AssertionEntry | None:
-    row = data if isinstance(data, Mapping) else {"text": data}
+    row = data if isinstance(data, Mapping) else _sentence(data)
     name = _line(row.get("text"))[:60] or f"number {number}"
     given = {key: value for key, value in row.items() if value is not None}
     try:
@@ -277,6 +278,13 @@ def _entry(data: object, number: int, parsed: ParsedAssertions) -> AssertionEntr
     strange = [key for key in map(str, row) if key not in AssertionRow.__struct_encode_fields__]
     parsed.notes += [f"{name}: nothing here is called {key!r}; left out" for key in strange]
     return entry
+
+
+def _sentence(data: object) -> dict[str, Any]:
+    """A row of a list of sentences; one that says a check is that check, as it is where somebody
+    types it."""
+    check = written(data) if isinstance(data, str) else None
+    return asdict(check) if check else {"text": data}
 
 
 def _converted(data: object, kind: type[T]) -> T:

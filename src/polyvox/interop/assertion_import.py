@@ -7,7 +7,7 @@ another, always the same one for the same thing, so that taking a file twice add
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -48,10 +48,11 @@ async def store(
     parsed: ParsedAssertions,
     *,
     into: str | None = None,
+    phase: Callable[[Tx], str] | None = None,
     dry: bool = False,
 ) -> Report:
     """Store what a file holds; `dry` tells what would happen. `into` names the advisor that gets
-    all of it, whoever the file is about."""
+    all of it, whoever the file is about; `phase` that of assertions written by hand."""
 
     def work(tx: Tx) -> Report:
         report = Report(refused=list(parsed.refused), notes=list(parsed.notes))
@@ -64,6 +65,9 @@ async def store(
                 ]
                 continue
             for entry in suite.entries:
+                given = entry.assertion
+                if phase is not None and not (given.id or given.source or given.phase):
+                    entry = replace(entry, assertion=replace(given, phase=phase(tx)))
                 _take(tx, now, who, entry, parsed.contexts, report)
         new = sum(past_runs.add(tx, run) for run in parsed.runs)
         if parsed.runs:

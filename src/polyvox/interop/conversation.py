@@ -14,16 +14,16 @@ from typing import Any
 
 import msgspec
 
-from polyvox.context.recipe import BUILT_IN
 from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_file
 from polyvox.interop.report import Report, take
 from polyvox.receive import printable
+from polyvox.recipes import known_recipe
+from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import councils, receipts, search, sessions, versions
-from polyvox.store import recipes as recipe_rows
 from polyvox.store import turns as turn_rows
 from polyvox.store.database import Database, Tx
 from polyvox.store.receipts import StoredReceipt
@@ -118,13 +118,19 @@ def as_ended(answer: Answer) -> Answer:
 
 
 async def store_whole(
-    database: Database, scope: Scope, now: int, whole: Whole, *, dry: bool = False
+    database: Database,
+    settings: Settings,
+    scope: Scope,
+    now: int,
+    whole: Whole,
+    *,
+    dry: bool = False,
 ) -> Report:
     """Store a conversation that `jsonl.parse` has checked; `dry` tells what would happen."""
-    return await take(database, scope, lambda tx: _store(tx, now, whole), dry=dry)
+    return await take(database, scope, lambda tx: _store(tx, settings, now, whole), dry=dry)
 
 
-def _store(tx: Tx, now: int, whole: Whole) -> Report:
+def _store(tx: Tx, settings: Settings, now: int, whole: Whole) -> Report:
     report, conversation = Report(), whole.conversation
     title = conversation.title or conversation.id
     if conversation_rows.find(tx, conversation.id) is not None:
@@ -132,7 +138,7 @@ def _store(tx: Tx, now: int, whole: Whole) -> Report:
         return report
     _refuse_taken(tx, whole)
     recipe = conversation.recipe
-    if recipe not in BUILT_IN and recipe_rows.get(tx, recipe) is None:
+    if known_recipe(tx, settings, recipe) is None:
         report.notes.append(f"there is no recipe {recipe!r} here; it goes on as a council")
         recipe = "council"
     who = _match(tx, now, whole, report)

@@ -44,8 +44,9 @@ async def analyse(
 ) -> Daily:
     """What a day was about, from what was said in it."""
     name = asker.model
-    # Whoever steers by it may be a cloud model: what must not go there is no part of it.
-    said = [one for one in said if one.cloud]
+    if name is not None and asker.is_cloud(name):
+        said = [one for one in said if one.cloud]
+    cloud = all(one.cloud for one in said)
     sessions = tuple(dict.fromkeys(one.episode.session_id for one in said))
     counted = counts(said)
     words = sum(len(one.episode.text.split()) for one in said)
@@ -60,6 +61,7 @@ async def analyse(
             sessions,
             "",
             asker.clock(),
+            cloud,
         )
     data = await asker.ask(scope, name, prompt("daily"), as_data(_last(said), zone), "themes")
     listed = data.get("themes")
@@ -86,6 +88,7 @@ async def analyse(
         sessions,
         name,
         asker.clock(),
+        cloud,
     )
 
 

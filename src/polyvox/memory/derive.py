@@ -17,7 +17,7 @@ from datetime import date, tzinfo
 from itertools import islice
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.memory import daily, extract, facts, summaries
+from polyvox.memory import consent, daily, extract, facts, summaries
 from polyvox.memory.asking import Asker, prompt
 from polyvox.memory.extract import Batch, Extracted, Said
 from polyvox.memory.loops import listed
@@ -133,6 +133,12 @@ def _said(stored: Iterable[Stored]) -> list[Said]:
     return found
 
 
+def calm(tx: Tx, partition: Partition, said: Sequence[Said]) -> list[Said]:
+    """The messages less the hard ones: nothing is noted, summed up or analysed from those."""
+    hard = derived.hard(tx, partition, {one.episode.session_id for one in said})
+    return [one for one in said if (one.episode.session_id, one.episode.index) not in hard]
+
+
 def _words(said: Sequence[Said]) -> list[tuple[int, str]]:
     return [(one.episode.index, one.episode.text) for one in said]
 
@@ -146,7 +152,7 @@ def known_near(
     for loop in listed(tx, partition, now):
         found[loop.last.id] = loop.last
     who = rows.every(tx, partition, ["profile", "instruction"])
-    held = view(who, rows.links(tx, partition))
+    held = view(who, rows.links(tx, partition, ["profile", "instruction"]))
     out = episodes.kept_out(tx, partition)
     known = (one.statement for one in held.values() if one.current)
     found |= {one.id: one for one in known if one.place not in out}
@@ -259,7 +265,7 @@ class Deriving:
         def write(tx: Tx) -> None:
             companions.drops_held(tx)
             own = Partition.own(scope)
-            status = ingest_session(tx, session_id)
+            status = ingest_session(tx, session_id, self._leaves)
             # What was judged turn by turn has been ingested already, and has no summary yet.
             judged = status == "duplicate" and _is_over(tx, session_id)
             summed = derived.find_summary(tx, own, "session", session_id) is not None
@@ -273,6 +279,26 @@ class Deriving:
                 await self.database.write(write, scope)
         except NotFound:
             return  # its conversation was deleted meanwhile: there is nothing to remember
+
+    def _leaves(self, model: str) -> bool:
+        """True if what a model is told may be read online: it is already, or the person agreed."""
+        agreed = self.asker.settings().memory.share == "always"
+        return agreed or self.asker.is_cloud(model)
+
+    async def open_sessions(self, scope: Scope) -> int:
+        """Let online models read the sessions that were held on this machine; return how many."""
+        own, now = Partition.own(scope), self.asker.clock()
+
+        def write(tx: Tx) -> int:
+            opened = consent.open_sessions(tx)
+            for session_id in opened:
+                rows.open_to_cloud(tx, own, session_id)
+                said, _ = rows.of_session(tx, own, session_id)
+                facts.reindex(tx, own, {one.id for one in said})
+                jobs.enqueue_again(tx, EXTRACT, subject_of(own, session_id), now)
+            return len(opened)
+
+        return await self.database.write(write, scope)
 
     async def judge(self, job: Job) -> None:
         """A session that still goes on is remembered as far as it has come. Whatever this leaves,
@@ -315,7 +341,8 @@ class Deriving:
 
         if self.asker.model is not None:
             while (batch := await self.database.read(next_, scope)) is not None:
-                await self._work_through(scope, partition, session_id, batch)
+                if not await self._work_through(scope, partition, session_id, batch):
+                    break
         now, zone, embed = self.asker.clock(), self.zone(), self.embeds()
 
         def follow(tx: Tx) -> None:
@@ -332,8 +359,11 @@ class Deriving:
 
     async def _work_through(
         self, scope: Scope, partition: Partition, session_id: str, batch: Batch
-    ) -> None:
+    ) -> bool:
+        """Note what a batch says; False where the model may not read it."""
         model = self.asker.model or ""
+        if self.asker.is_cloud(model) and batch.said and not any(one.cloud for one in batch.said):
+            return False
         found = await self._extracted(scope, partition, model, batch.said)
         now = self.asker.clock()
 
@@ -353,6 +383,7 @@ class Deriving:
             facts.add(tx, partition, found.statements, found.links, now)
 
         await self.database.write(write, scope)
+        return True
 
     async def _extracted(
         self, scope: Scope, partition: Partition, model: str, said: Sequence[Said]
@@ -360,13 +391,7 @@ class Deriving:
         away, zone, now = self.asker.is_cloud(model), self.zone(), self.asker.clock()
 
         def read(tx: Tx) -> tuple[list[Said], list[Statement]]:
-            hard = derived.hard(tx, partition, {one.episode.session_id for one in said})
-            shown = [
-                one
-                for one in said
-                if (one.cloud or not away)
-                and (one.episode.session_id, one.episode.index) not in hard
-            ]
+            shown = [one for one in calm(tx, partition, said) if one.cloud or not away]
             return shown, known_near(tx, partition, shown, now, cloud=away)
 
         shown, known = await self.database.read(read, scope)
@@ -382,7 +407,9 @@ class Deriving:
         """A session gets its summary, in place of the one before."""
         scope = job.scope
         partition, session_id = parse(job.subject)
-        said = await self.database.read(lambda tx: said_in(tx, partition, session_id), scope)
+        said = await self.database.read(
+            lambda tx: calm(tx, partition, said_in(tx, partition, session_id)), scope
+        )
         if not said:
             await self.database.write(
                 lambda tx: derived.drop_summaries(tx, partition, "session", (session_id,)), scope
@@ -403,7 +430,9 @@ class Deriving:
         scope, zone = job.scope, self.zone()
         partition, name = parse(job.subject)
         day = date.fromisoformat(name)
-        said = await self.database.read(lambda tx: said_on(tx, partition, day, zone), scope)
+        said = await self.database.read(
+            lambda tx: calm(tx, partition, said_on(tx, partition, day, zone)), scope
+        )
         if not said:
             await self.database.write(lambda tx: derived.drop_daily(tx, partition, (name,)), scope)
             return

@@ -97,7 +97,7 @@ def known(
     tx: Tx, partition: Partition, *, as_of: int | None = None, include_history: bool = False
 ) -> list[Held]:
     """The facts that hold: pinned ones first, then the newest. Excluded ones are shown too."""
-    every = view(rows.every(tx, partition, [KIND]), rows.links(tx, partition), as_of)
+    every = view(rows.every(tx, partition, [KIND]), rows.links(tx, partition, [KIND]), as_of)
     found = [one for one in every.values() if include_history or one.current]
     return sorted(
         found,

@@ -19,7 +19,7 @@ import msgspec
 from polyvox.context.words import plain
 from polyvox.errors import Invalid, NotFound
 from polyvox.memory import derive, facts, loops
-from polyvox.memory.tables import derived, episodes
+from polyvox.memory.tables import derived, episodes, remembered
 from polyvox.memory.tables import statements as rows
 from polyvox.memory.tables.derived import Daily, Summary
 from polyvox.memory.tables.redaction import Found, Gone, Shown, check_rest, redact, told_of
@@ -31,6 +31,7 @@ from polyvox.store import jobs, receipts, turns
 from polyvox.store.database import Database, Tx
 from polyvox.store.sqlite import SqliteDatabase
 from polyvox.store.table import rows_in
+from polyvox.store.threads import is_on_path, path_to
 
 Kind = Literal["fact", "loop", "profile", "message", "session"]
 SCRUB = "scrub"
@@ -159,15 +160,45 @@ def _closure(tx: Tx, partition: Partition, target: Target, now: int) -> Going:
                 answers |= {answer_id} - {None}
     else:
         going.messages, turn_ids, answers = _message(tx, partition, target.id)
-    answers |= {
-        row[0]
-        for row in rows_in(tx, "SELECT id FROM answers WHERE user_id = ? AND turn_id", turn_ids)
-    }
+    answers |= _answers_that_read(tx, turn_ids)
+    own = partition == Partition.own(tx.scope)
+    if own:
+        going.messages += _remembered(tx, going, answers - target.keep)
     _derived(tx, partition, going)
-    told = _told(tx, going) if partition == Partition.own(tx.scope) else {}
+    told = _told(tx, going) if own else {}
     gone = frozenset(answers | set(told)) - target.keep
+    if own:
+        going.messages += _remembered(tx, going, gone)
     going.gone = Gone(frozenset(turn_ids), gone, told, now=now)
     return going
+
+
+def _answers_that_read(tx: Tx, turn_ids: Collection[str]) -> set[str]:
+    """The answers to these messages, and the later ones whose thread held them."""
+    found: set[str] = set()
+    for turn_id in turn_ids:
+        turn = turns.get_turn(tx, turn_id)
+        later = tx.all(
+            "SELECT t.id, a.id FROM turns t JOIN answers a ON a.user_id = t.user_id"
+            " AND a.turn_id = t.id WHERE t.user_id = ? AND t.conversation_id = ? AND t.depth >= ?",
+            (tx.user, turn.conversation_id, turn.depth),
+        )
+        read = {
+            name
+            for name in {row[0] for row in later}
+            if is_on_path(path_to(tx, name), turn.branch_id, turn.depth)
+        }
+        found |= {answer_id for name, answer_id in later if name in read}
+    return found
+
+
+def _remembered(tx: Tx, going: Going, answers: Collection[str]) -> list[Episode]:
+    """The episodes that were made from answers."""
+    own, known = Partition.own(tx.scope), {one.id for one in going.messages}
+    found = remembered.places(tx, own, {f"a{one}" for one in answers})
+    places = [(session_id, index) for session_id, index, _ in found]
+    said = episodes.at_places(tx, own, places).values()
+    return [one for one in said if one.id not in known]
 
 
 _OF_SESSION = (
@@ -265,17 +296,16 @@ def _derived(tx: Tx, partition: Partition, going: Going) -> None:
 
 
 def _told(tx: Tx, going: Going, leaving: str | None = None) -> dict[str, frozenset[str]]:
-    """The answers whose request held any of it, with the blocks of memory that did: as they were
-    kept, and for older answers where a block quotes it."""
+    """The answers whose request held any of it, with the blocks of memory that did: as was kept
+    when they were told, and where a block quotes it."""
     sources = {one.id for one in going.messages} | {one.id for one in going.statements}
+    sources |= {f"day:{one.day}" for one in going.days}
     found = told_of(tx, sources)
     texts = [one.text for one in going.messages] + [one.text for one in going.statements]
     texts += [one.quote for one in going.statements if one.quote]
     whole = [text for text in map(plain, texts) if text]
     blocks = tx.all(
-        "SELECT r.answer_id, r.data FROM receipts r WHERE r.user_id = ? AND r.data LIKE ?"
-        " AND NOT EXISTS (SELECT 1 FROM told_sources s WHERE s.user_id = r.user_id"
-        " AND s.answer_id = r.answer_id)",
+        "SELECT r.answer_id, r.data FROM receipts r WHERE r.user_id = ? AND r.data LIKE ?",
         (tx.user, '%"memory":[[%'),
     )
     for answer_id, data in blocks if whole else ():

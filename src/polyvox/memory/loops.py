@@ -86,7 +86,7 @@ def listed(
         return one.place not in out and not (there and (late or one.session_id == without))
 
     said = [one for one in rows.every(tx, partition, ["loop"]) if counts(one)]
-    links = [one for one in rows.links(tx, partition) if counts(one)]
+    links = [one for one in rows.links(tx, partition, ["loop"]) if counts(one)]
     held = view(said, links)
     every = [_loop(chain, now) for chain in chains(list(held.values()))]
     wanted = [

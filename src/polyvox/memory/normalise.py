@@ -1,30 +1,30 @@
 """Foreign packets → our values. Never raises, whatever a service sends.
 
-A list that is none becomes one, a row that cannot be used is dropped, a field that is missing or of
-the wrong kind is None. Names are taken in either spelling (`handover_text`, `handoverText`), and an
-older startbrief (`timeOfDayLabel`, `timeGapHuman`, `bridgeText`, `items`) is read as well.
+Each value of `packets` says by its types what can be used: a list that is none becomes one, a row
+without what it must have is dropped, a field that is missing or of the wrong kind keeps its
+default. Names are taken in either spelling (`handover_text`, `handoverText`), and an older
+startbrief (`timeOfDayLabel`, `timeGapHuman`, `bridgeText`, `items`) is read as well.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TypeVar, get_args
+from functools import cache, partial
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 from polyvox.context.words import unstructured
 from polyvox.memory.packets import (
     Brief,
-    BriefEvidence,
     BriefItem,
     Daily,
-    Depth,
     Entity,
-    Kind,
     LoopRow,
-    OpsContext,
-    PartOfDay,
     Person,
     QueryReply,
     Recalled,
@@ -36,7 +36,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.times import depth_of
-from polyvox.memory.values import Evidence, Role
+from polyvox.memory.values import Evidence
 
 LONGEST = 4000
 """Characters of one text; the rest is left out."""
@@ -49,154 +49,47 @@ _OVER = """done dropped closed complete completed finished resolved stale cancel
 abandoned archived expired"""
 OVER = frozenset(_OVER.split())
 """Of a loop: that nothing is open any more. An unknown word is no reason to forget it."""
-NEWER = (
-    "handover_text",
-    "handover_depth",
-    "time_context",
-    "resume",
-    "ops_context",
-)
+NEWER = ("handover_text", "handover_depth", "time_context", "resume", "ops_context")
 """What an older startbrief does not have; any of them tells the shape."""
 _UNITS = {"minute": 1, "hour": 60, "day": 1440, "week": 10_080, "month": 43_200}
 _GAP = re.compile(r"(\d{1,6})\s*(minute|hour|day|week|month)", re.IGNORECASE)
 
 T = TypeVar("T")
-Table = Mapping[str, object]
+Table = Mapping[str, Any]
 
 
 def startbrief(data: object) -> StartBrief:
     """A startbrief of either shape. Where only the older one is told, its bridge is the handover's
     text, and a bridge too where the talk goes on. One that has no words of any kind is empty,
     whatever it says of the time."""
-    found = _startbrief(_table(data))
+    table = _table(data)
+    found = _read(StartBrief, table)
+    if all(_get(table, name) is None for name in NEWER):
+        found = _older(table, found)
+    if (resume := found.resume) is not None:
+        found = replace(found, resume=replace(resume, use_bridge=_bridges(resume)))
+    ops = found.ops_context
+    named = ops is not None and (ops.top_loops_today or ops.waiting_on)
     bridge = found.resume is not None and found.resume.bridge_text
-    named = found.ops_context is not None and any(
-        (*found.ops_context.top_loops_today, *found.ops_context.waiting_on)
-    )
     return found if found.handover_text or bridge or found.items or named else StartBrief()
 
 
-def _startbrief(table: Table) -> StartBrief:
-    items = _rows(_get(table, "items"), _item)
-    if all(_get(table, name) is None for name in NEWER):
-        return _older(table, items)
-    depth = _get(table, "handover_depth")
-    return StartBrief(
-        handover_text=_told(_get(table, "handover_text")),
-        handover_depth=next((one for one in get_args(Depth) if one == depth), None),
-        time_context=_time(_get(table, "time_context")),
-        resume=_resume(_get(table, "resume")),
-        items=items,
-        ops_context=_ops(_get(table, "ops_context")),
-        evidence=_evidence(_get(table, "evidence")),
-    )
+def _bridges(resume: Resume) -> bool:
+    return resume.use_bridge and resume.bridge_text is not None
 
 
-def brief(data: object) -> Brief:
-    """A brief; loops and summaries as texts or as rows that have one."""
-    table = _table(data)
-    anchors = _table(_get(table, "context_anchors"))
-    loops = _texts(_get(table, "open_loops")) or _texts(_get(table, "active_loops"))
-    return Brief(
-        time_gap_description=_text(_get(table, "time_gap_description"))
-        or _text(_get(anchors, "time_gap_description")),
-        time_of_day_label=_text(_get(table, "time_of_day_label"))
-        or _text(_get(anchors, "time_of_day_label")),
-        facts=_texts(_get(table, "facts")),
-        open_loops=loops,
-        commitments=_texts(_get(table, "commitments")),
-        current_focus=_stated_text(_get(table, "current_focus")),
-        narrative_summary=_texts(_get(table, "narrative_summary")),
-        brief_context=_text(_get(table, "brief_context")),
-    )
-
-
-def loops(data: object) -> tuple[LoopRow, ...]:
-    """The open loops of a list, or of a packet that has one."""
-    rows = data if isinstance(data, list) else _get(_table(data), "items")
-    return _rows(rows, _loop)
-
-
-def user_model(data: object) -> UserModel:
-    """A profile, inside its envelope or bare."""
-    table = _table(data)
-    inner = _get(table, "model")
-    model = _table(inner) if isinstance(inner, dict) else table
-    preferences = _table(_get(model, "preferences"))
-    stars = _table(_get(model, "north_star"))
-    scores = _get(table, "completeness_score") or _get(table, "completeness")
-    version = _number(_get(table, "version"))
-    return UserModel(
-        north_star={one: star for one in DOMAINS if (star := _star(stars.get(one))) is not None},
-        current_focus=_stated(_get(model, "current_focus")),
-        work_context=_stated(_get(model, "work_context")),
-        key_relationships=_rows(_get(model, "key_relationships"), _person),
-        patterns=_rows(_get(model, "patterns"), _stated),
-        tone=_stated(_get(preferences, "tone")),
-        avoid=_texts(_get(preferences, "avoid")),
-        instructions=_texts(_get(model, "instructions")),
-        name=_stated_text(_get(model, "name")),
-        completeness=_scores(scores),
-        version=None if version is None else int(version),
-        exists=_flag(_get(table, "exists")),
-        stale=_flag(_get(table, "stale")),
-    )
-
-
-def daily(data: object) -> Daily:
-    """A day's analysis. One that does not say whether it exists does, if it says anything."""
-    table = _table(data)
-    themes = _texts(_get(table, "themes"))
-    note = _text(_get(table, "steering_note"))
-    metadata = _table(_get(table, "metadata"))
-    flag = _text(_get(metadata, "quality_flag")) or _text(_get(table, "quality_flag"))
-    exists = _flag(_get(table, "exists"))
-    return Daily(
-        analysis_date=_date(_get(table, "analysis_date")),
-        themes=themes,
-        scores=_scores(_get(table, "scores")),
-        steering_note=note,
-        confidence=_confidence(_get(table, "confidence")),
-        exists=bool(themes or note) if exists is None else exists,
-        quality_flag=flag,
-    )
-
-
-def query(data: object) -> QueryReply:
-    """What a query found. A service that tells facts alone tells items without a relevance."""
-    table = _table(data)
-    items = _rows(_get(table, "fact_items"), _recalled)
-    told = {one.text for one in items}
-    facts = _texts(_get(table, "facts"))
-    more = tuple(Recalled(text) for text in facts if text not in told)
-    return QueryReply((*items, *more), _rows(_get(table, "entities"), _entity))
-
-
-def ingested(data: object) -> str | None:
-    """How a service took a session in: ingested, duplicate or empty."""
-    status = _get(_table(data), "status")
-    return status if status in ("ingested", "duplicate", "empty") else None
-
-
-def _older(table: Table, items: tuple[BriefItem, ...]) -> StartBrief:
+def _older(table: Table, found: StartBrief) -> StartBrief:
     bridge = _told(_get(table, "bridge_text"))
-    part = _part(_get(table, "time_of_day_label"))
-    human = _text(_get(table, "time_gap_human")) or _text(_get(table, "time_gap_description"))
-    gap = gap_in(human or "")
-    context = None
-    if part is not None or gap is not None:
-        context = TimeContext(time_of_day=part, gap_minutes=gap)
+    part = _read(TimeContext, {"time_of_day": _get(table, "time_of_day_label")}).time_of_day
+    gap = gap_in(_first(table, "time_gap_human", "time_gap_description") or "")
     depth = None if gap is None else depth_of(gap)
-    resume = None
-    if bridge is not None:
-        resume = Resume(depth == "continuation", bridge)
-    return StartBrief(
+    timed = part is not None or gap is not None
+    return replace(
+        found,
         handover_text=bridge if depth != "continuation" else None,
         handover_depth=depth,
-        time_context=context,
-        resume=resume,
-        items=items,
-        evidence=_evidence(_get(table, "evidence")),
+        time_context=TimeContext(time_of_day=part, gap_minutes=gap) if timed else None,
+        resume=None if bridge is None else Resume(depth == "continuation", bridge),
     )
 
 
@@ -206,180 +99,182 @@ def gap_in(words: str) -> int | None:
     return None if found is None else int(found[1]) * _UNITS[found[2].lower()]
 
 
-def _time(data: object) -> TimeContext | None:
-    if not isinstance(data, dict):
-        return None
-    gap, count = _number(_get(data, "gap_minutes")), _number(_get(data, "sessions_today"))
-    return TimeContext(
-        local_time=_text(_get(data, "local_time")),
-        time_of_day=_part(_get(data, "time_of_day")),
-        gap_minutes=None if gap is None or gap < 0 else int(gap),
-        sessions_today=None if count is None or count < 0 else int(count),
-        first_session_today=_flag(_get(data, "first_session_today")),
+def brief(data: object) -> Brief:
+    """A brief; loops and summaries as texts or as rows that have one."""
+    table = _table(data)
+    anchors = _table(_get(table, "context_anchors"))
+    found = _read(Brief, anchors | {name: one for name, one in table.items() if one})
+    loops = found.open_loops or _texts(_get(table, "active_loops"))
+    return replace(
+        found, open_loops=loops, current_focus=_stated_text(_get(table, "current_focus"))
     )
 
 
-def _resume(data: object) -> Resume | None:
-    if not isinstance(data, dict):
-        return None
-    text = _told(_get(data, "bridge_text"))
-    return Resume(_get(data, "use_bridge") is True and text is not None, text)
+def loops(data: object) -> tuple[LoopRow, ...]:
+    """The open loops of a list, or of a packet that has one."""
+    rows = data if isinstance(data, list) else _get(_table(data), "items")
+    return _rows(rows, partial(_row, LoopRow))
 
 
-def _item(row: object) -> BriefItem | None:
-    table = _table(row)
-    text = _text(_get(table, "text"))
-    kinds: tuple[Kind, ...] = get_args(Kind)
-    kind = next((one for one in kinds if one == _get(table, "kind")), None)
-    if text is None or kind is None or _is_over(_text(_get(table, "status"))):
-        return None
-    return BriefItem(
-        kind=kind,
-        text=text,
-        type=_text(_get(table, "type")),
-        time_horizon=_text(_get(table, "time_horizon")),
-        due_date=_date(_get(table, "due_date")),
-        salience=_number(_get(table, "salience")),
-        last_seen_at=_date(_get(table, "last_seen_at")),
+def user_model(data: object) -> UserModel:
+    """A profile, inside its envelope or bare."""
+    table = _table(data)
+    inner = _get(table, "model")
+    model = _table(inner) if isinstance(inner, dict) else table
+    preferences, stars = _table(_get(model, "preferences")), _table(_get(model, "north_star"))
+    about = {name: _get(table, name) for name in ("version", "exists", "stale")}
+    told = {name: _get(preferences, name) for name in ("tone", "avoid")}
+    found = _read(UserModel, {**model, **about, **told, "north_star": None})
+    return replace(
+        found,
+        north_star={one: star for one in DOMAINS if (star := _star(stars.get(one))) is not None},
+        name=_stated_text(_get(model, "name")),
+        completeness=_scores(_get(table, "completeness_score") or _get(table, "completeness")),
     )
-
-
-def _ops(data: object) -> OpsContext | None:
-    if not isinstance(data, dict):
-        return None
-    return OpsContext(
-        top_loops_today=_texts(_get(data, "top_loops_today")),
-        waiting_on=_texts(_get(data, "waiting_on")),
-        user_model_hints=_texts(_get(data, "user_model_hints")),
-        yesterday_themes=_texts(_get(data, "yesterday_themes")),
-        steering_note=_text(_get(data, "steering_note")),
-    )
-
-
-def _evidence(data: object) -> BriefEvidence | None:
-    if not isinstance(data, dict):
-        return None
-    return BriefEvidence(
-        session_ids=_texts(_get(data, "session_ids")),
-        episode_ids=_texts(_get(data, "episode_ids")),
-        loop_ids=_texts(_get(data, "loop_ids")),
-        quality=_text(_get(data, "quality")),
-        fallback=_text(_get(data, "fallback")),
-    )
-
-
-def _loop(row: object) -> LoopRow | None:
-    table = _table(row)
-    text, status = _text(_get(table, "text")), _text(_get(table, "status"))
-    if text is None or _is_over(status):
-        return None
-    return LoopRow(
-        text=text,
-        id=_text(_get(table, "id")),
-        type=_text(_get(table, "type")),
-        status=status,
-        salience=_number(_get(table, "salience")),
-        time_horizon=_text(_get(table, "time_horizon")),
-        due_date=_date(_get(table, "due_date")),
-        last_seen_at=_date(_get(table, "last_seen_at")),
-        domain=_text(_get(table, "domain")),
-        importance=_number(_get(table, "importance")),
-        urgency=_number(_get(table, "urgency")),
-        tags=_texts(_get(table, "tags")),
-    )
-
-
-def _is_over(status: str | None) -> bool:
-    return status is not None and status.lower() in OVER
-
-
-def _recalled(row: object) -> Recalled | None:
-    table = _table(row)
-    text = _text(row) or _text(_get(table, "text"))
-    if text is None:
-        return None
-    relevance = _number(_get(table, "relevance"))
-    return Recalled(
-        text=text,
-        relevance=None if relevance is None else min(1.0, max(0.0, relevance)),
-        source=_text(_get(table, "source")),
-        evidence=_rows(_get(table, "evidence"), _quoted),
-        valid_from=_micros(_get(table, "valid_from")),
-        valid_to=_micros(_get(table, "valid_to")),
-        status="superseded" if _get(table, "status") == "superseded" else "current",
-    )
-
-
-def _quoted(row: object) -> Evidence | None:
-    table = _table(row)
-    session, words = _text(_get(table, "session_id")), _text(_get(table, "quote"))
-    index = _number(_get(table, "message_index"))
-    roles: tuple[Role, ...] = get_args(Role)
-    role = next((one for one in roles if one == _get(table, "role")), None)
-    if session is None or words is None or index is None or index < 0 or role is None:
-        return None
-    return Evidence(session, int(index), role, words, _micros(_get(table, "timestamp")))
-
-
-def _entity(row: object) -> Entity | None:
-    table = _table(row)
-    summary = _text(_get(table, "summary"))
-    if summary is None:
-        return None
-    return Entity(summary, _text(_get(table, "type")), _text(_get(table, "uuid")))
 
 
 def _star(data: object) -> Star | None:
     table = _table(data)
-    bare = None if table else _stated(data)
-    vision, goal = _stated(_get(table, "vision")), _stated(_get(table, "goal"))
-    goal = goal or bare or (_stated(table) if vision is None else None)
-    if vision is None and goal is None:
-        return None
-    return Star(vision, goal, _text(_get(table, "status")))
+    found = _read(Star, table)
+    if found.vision is None and found.goal is None:
+        bare = _row(Stated, data)
+        return None if bare is None else replace(found, goal=bare)
+    return found
 
 
 def _person(row: object) -> Person | None:
-    table = _table(row)
-    name = _text(row) or _text(_get(table, "name"))
-    if name is None:
-        return None
-    about = (_text(_get(table, one)) for one in ("about", "text", "relationship", "who", "role"))
-    return Person(
-        name=name,
-        about=next((one for one in about if one), ""),
-        source=_text(_get(table, "source")),
-        confidence=_confidence(_get(table, "confidence")),
+    found, table = _row(Person, row), _table(row)
+    about = _first(table, "about", "text", "relationship", "who", "role") or ""
+    return None if found is None else replace(found, about=about)
+
+
+def daily(data: object) -> Daily:
+    """A day's analysis. One that does not say whether it exists does, if it says anything."""
+    table = _table(data)
+    flag = _first(_table(_get(table, "metadata")), "quality_flag")
+    found = _read(Daily, table)
+    exists = _typed(bool, _get(table, "exists"))
+    said = bool(found.themes or found.steering_note)
+    return replace(
+        found,
+        exists=said if exists is None else exists,
+        quality_flag=flag or found.quality_flag,
     )
 
 
-def _stated(data: object) -> Stated | None:
+def query(data: object) -> QueryReply:
+    """What a query found. A service that tells facts alone tells items without a relevance."""
     table = _table(data)
-    text = _stated_text(data)
-    if text is None:
+    items = _rows(_get(table, "fact_items"), partial(_row, Recalled))
+    told = {one.text for one in items}
+    more = tuple(Recalled(text) for text in _texts(_get(table, "facts")) if text not in told)
+    return QueryReply((*items, *more), _rows(_get(table, "entities"), partial(_row, Entity)))
+
+
+def ingested(data: object) -> str | None:
+    """How a service took a session in: ingested, duplicate or empty."""
+    status = _get(_table(data), "status")
+    return status if status in ("ingested", "duplicate", "empty") else None
+
+
+# -- a value by its own types ----------------------------------------------------------------------
+
+
+def _read(kind: type[T], table: Table) -> T:
+    """A value of this kind, of which no field must be there."""
+    return kind(**_fields(kind, table))
+
+
+def _row(kind: type[T], row: object) -> T | None:
+    """A value of this kind, if all that it must have is there; a bare text is its first field."""
+    wanted = _shape(cast("type", kind))
+    table = _table(row) or {next(iter(wanted)): row}
+    found = _fields(kind, table)
+    if any(must and name not in found for name, (must, _) in wanted.items()):
         return None
-    source, confidence = _text(_get(table, "source")), _confidence(_get(table, "confidence"))
-    return Stated(text, source, confidence)
+    status = found.get("status") or _get(table, "status")
+    if kind in (BriefItem, LoopRow) and str(status).lower() in OVER:
+        return None
+    return kind(**found)
 
 
-def _stated_text(data: object) -> str | None:
-    return _text(data) or _text(_get(_table(data), "text"))
+def _fields(kind: type, table: Table) -> dict[str, Any]:
+    found = {name: read(_get(table, name)) for name, (_, read) in _shape(kind).items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+Reader = Callable[[object], Any]
+
+
+@cache
+def _shape(kind: type) -> dict[str, tuple[bool, Reader]]:
+    """Each field of a value: whether it must be there, and who reads it."""
+    hints = typing.get_type_hints(kind)
+    return {
+        one.name: (
+            one.default is MISSING and one.default_factory is MISSING,
+            _NAMED.get(one.name) or partial(_typed, hints[one.name]),
+        )
+        for one in fields(kind)
+    }
+
+
+def _typed(kind: Any, data: object) -> Any:  # noqa: ANN401 - whatever the type says
+    """What of the data is of this type; None: nothing."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is types.UnionType or origin is typing.Union:
+        return _typed(inner[0], data)
+    if origin is Literal:
+        word = data.strip().lower() if isinstance(data, str) else None
+        return word if word in inner else None
+    if origin is tuple:
+        return _texts(data) if inner[0] is str else _rows(data, _reader(inner[0]))
+    if kind is str:
+        return _text(data)
+    if kind is bool:
+        return data if isinstance(data, bool) else None
+    if kind is float:
+        return _number(data)
+    if kind is int:
+        number = _number(data)
+        return None if number is None or number < 0 else int(number)
+    if is_dataclass(kind):
+        wraps = kind is Stated
+        return _row(cast("type", kind), data) if wraps or isinstance(data, dict) else None
+    return _scores(data)
+
+
+def _reader(kind: Any) -> Reader:  # noqa: ANN401 - whatever the type says
+    special = {Person: _person, Evidence: _evidence}
+    return special.get(kind) or partial(_row, kind)
+
+
+def _evidence(row: object) -> Evidence | None:
+    table = _table(row)
+    index, said_at = _get(table, "message_index"), _micros(_get(table, "timestamp"))
+    found = {name: _get(table, name) for name in ("session_id", "role", "quote")}
+    return _row(Evidence, {**found, "index": index, "said_at": said_at})
 
 
 # -- of what is there, what can be used ------------------------------------------------------------
 
 
-def _table(data: object) -> Table:
+def _table(data: object) -> dict[str, Any]:
     """A mapping by its text keys; anything else is an empty one."""
     return data if isinstance(data, dict) else {}
 
 
-def _get(table: Table, name: str) -> object:
+def _get(table: Table, name: str) -> Any:  # noqa: ANN401 - whatever they sent
     """A field by its name, in either spelling."""
     if name in table:
         return table[name]
     first, *rest = name.split("_")
     return table.get(first + "".join(word.capitalize() for word in rest))
+
+
+def _first(table: Table, *names: str) -> str | None:
+    """The first text under one of these names."""
+    return next((text for one in names if (text := _text(_get(table, one)))), None)
 
 
 def _rows(data: object, read: Callable[[object], T | None]) -> tuple[T, ...]:
@@ -391,13 +286,11 @@ def _rows(data: object, read: Callable[[object], T | None]) -> tuple[T, ...]:
 
 def _texts(data: object) -> tuple[str, ...]:
     """Texts, each once: strings, or rows that have a text under one of its names."""
-    return tuple(dict.fromkeys(_rows(data, lambda row: next(_named(row), None))))
 
+    def read(row: object) -> str | None:
+        return _text(row) or _first(_table(row), "text", "summary", "description")
 
-def _named(row: object) -> Iterator[str]:
-    for value in (row, *(_get(_table(row), one) for one in ("text", "summary", "description"))):
-        if (text := _text(value)) is not None:
-            yield text
+    return tuple(dict.fromkeys(_rows(data, read)))
 
 
 def _text(data: object) -> str | None:
@@ -410,6 +303,10 @@ def _text(data: object) -> str | None:
     return clean.strip() or None
 
 
+def _stated_text(data: object) -> str | None:
+    return _text(data) or _first(_table(data), "text")
+
+
 def _told(data: object) -> str | None:
     """A text of theirs that is put before a model as it is: it must not pose as a block."""
     text = _text(data)
@@ -419,20 +316,15 @@ def _told(data: object) -> str | None:
 def _number(data: object) -> float | None:
     if isinstance(data, bool) or not isinstance(data, int | float):
         return None
-    if isinstance(data, int):
-        return float(data) if abs(data) < 2**53 else None
-    return data if math.isfinite(data) and abs(data) < 2**53 else None
+    return float(data) if abs(data) < 2**53 and math.isfinite(data) else None
 
 
-def _confidence(data: object) -> float | None:
+def _clamped(data: object) -> float | None:
+    """A share of one; a word for it counts too."""
     if isinstance(data, str):
         return CONFIDENCE.get(data.strip().lower())
     number = _number(data)
     return None if number is None else min(1.0, max(0.0, number))
-
-
-def _flag(data: object) -> bool | None:
-    return data if isinstance(data, bool) else None
 
 
 def _scores(data: object) -> dict[str, float]:
@@ -440,31 +332,37 @@ def _scores(data: object) -> dict[str, float]:
     return {name: value for name, value in pairs if name is not None and value is not None}
 
 
-def _part(data: object) -> PartOfDay | None:
-    word = data.strip().lower() if isinstance(data, str) else ""
-    parts: tuple[PartOfDay, ...] = get_args(PartOfDay)
-    return next((one for one in parts if one == word), None)
-
-
 def _date(data: object) -> str | None:
     """A date or a time, as it is written, if it is one."""
-    return data.strip() if isinstance(data, str) and _read_time(data) is not None else None
+    return data.strip() if isinstance(data, str) and _micros(data) is not None else None
 
 
 def _micros(data: object) -> int | None:
-    read = _read_time(data) if isinstance(data, str) else None
-    return None if read is None else int(read.timestamp() * 1_000_000)
-
-
-def _read_time(text: str) -> datetime | None:
     """A time of ISO 8601; without a zone it is UTC."""
+    if not isinstance(data, str):
+        return data if isinstance(data, int) and not isinstance(data, bool) else None
     try:
-        bare = text.strip()
+        bare = data.strip()
         if len(bare) == 10:
-            day = date.fromisoformat(bare)
-            return datetime(day.year, day.month, day.day, tzinfo=UTC)
-        read = datetime.fromisoformat(bare)
-        read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+            read = datetime.combine(date.fromisoformat(bare), datetime.min.time(), UTC)
+        else:
+            read = datetime.fromisoformat(bare)
+            read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        return int(read.timestamp() * 1_000_000)
     except (ValueError, OverflowError):
         return None
-    return read
+
+
+_NAMED: dict[str, Reader] = {
+    "handover_text": _told,
+    "bridge_text": _told,
+    "due_date": _date,
+    "last_seen_at": _date,
+    "analysis_date": _date,
+    "confidence": _clamped,
+    "relevance": _clamped,
+    "valid_from": _micros,
+    "valid_to": _micros,
+    "said_at": _micros,
+}
+"""Fields that take more than their type says."""

@@ -108,7 +108,7 @@ def read(
         return one.place not in out and (one.session_id is None or one.session_id != without)
 
     said = [one for one in rows.every(tx, partition, ["profile", "instruction"]) if counts(one)]
-    links = [one for one in rows.links(tx, partition) if counts(one)]
+    links = [one for one in rows.links(tx, partition, ["profile", "instruction"]) if counts(one)]
     found: dict[str, list[Line]] = {}
     for held in view(said, links, as_of).values():
         one = held.statement

@@ -15,8 +15,8 @@ from typing import ClassVar, Protocol
 from polyvox.context.recipe import Recipe
 from polyvox.context.words import unstructured
 from polyvox.errors import StoreError
-from polyvox.memory import facts, past, profile
-from polyvox.memory import startbrief as briefs
+from polyvox.memory import facts, profile
+from polyvox.memory import session_start as briefs
 from polyvox.memory import veto as vetoing
 from polyvox.memory.embeddings import WORDS_ALONE, Embeddings, Sense
 from polyvox.memory.loops import Loop
@@ -34,7 +34,7 @@ from polyvox.memory.packets import (
 from polyvox.memory.profile import Line, Profile
 from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, entities_in, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
-from polyvox.memory.startbrief import Known, startbrief
+from polyvox.memory.session_start import Known, Talk, startbrief
 from polyvox.memory.tell import uses_memory
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Item, Partition
@@ -104,9 +104,10 @@ class MemoryService(Protocol):
         cloud: bool,
         veto: Veto = NO_VETO,
         written: bool = True,
+        talk: Talk | None = None,
     ) -> Start:
         """Everything that a session starts with, as far as it comes in time; without `written`, no
-        model is asked for it."""
+        model is asked for it. `talk`: the conversation that it begins in."""
         ...
 
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
@@ -145,6 +146,7 @@ class NoMemory:
         cloud: bool,  # noqa: ARG002
         veto: Veto = NO_VETO,  # noqa: ARG002
         written: bool = True,  # noqa: ARG002
+        talk: Talk | None = None,  # noqa: ARG002
     ) -> Start:
         """Nothing."""
         return Start()
@@ -190,6 +192,7 @@ class OwnMemory:
         cloud: bool,
         veto: Veto = NO_VETO,
         written: bool = True,
+        talk: Talk | None = None,
     ) -> Start:
         """The startbrief, the profile and the loops."""
         part, zone = Partition.own(scope), zone_of(self.timezone())
@@ -199,10 +202,14 @@ class OwnMemory:
         away = cloud or (writer is not None and writer.cloud)
 
         def read(tx: Tx) -> tuple[Known, list[Loop], Profile]:
-            known, kept, who = past.read(tx, part, now, zone, session_id, cloud=away, whole=False)
+            def look(*, cloud: bool) -> briefs.Found:
+                return briefs.read(
+                    tx, part, now, zone, session_id, talk=talk, cloud=cloud, whole=False
+                )
+
+            known, kept, who = look(cloud=away)
             if away != cloud:  # the writer may be told less than those who answer
-                kept = past.live_loops(tx, part, now, cloud=cloud, zone=zone, session_id=session_id)
-                who = profile.read(tx, part, now, cloud=cloud, without=session_id)
+                _, kept, who = look(cloud=cloud)
             return known, kept[:LOOPS], who
 
         try:
@@ -214,14 +221,11 @@ class OwnMemory:
             told = await writer.brief(scope, left.known)
         else:
             told, _ = await startbrief(left.known)
-        rows = tuple(_row(one) for one in left.loops) or tuple(
-            LoopRow(one.text, id=one.id, type=one.type) for one in left.known.loops
-        )
         return Start(
             startbrief=vetoing.silenced(told, veto),
             user_model=_model(left.who),
             daily=left.known.yesterday,
-            loops=rows,
+            loops=tuple(map(_row, left.loops)),
             items=vetoing.items_of(known, told, who),
             hidden=left.hidden,
         )
@@ -297,6 +301,7 @@ class RemoteService:
         cloud: bool,  # noqa: ARG002 - what went there has left this machine already
         veto: Veto = NO_VETO,
         written: bool = True,  # noqa: ARG002 - that is theirs to decide
+        talk: Talk | None = None,  # noqa: ARG002 - it knows sessions alone
     ) -> Start:
         """Everything at once, within the service's budget."""
         own = Partition.own(scope)

@@ -172,8 +172,8 @@ class RemoteMemory:
         seconds: float | None = None,
     ) -> Got[StartBrief]:
         """What a session starts with."""
-        query = _about(now, session_id, timezone)
-        got = await self._get("startbrief", "/session/startbrief", partition, query, seconds)
+        about = {"now": _iso(now), "sessionId": session_id, "timezone": timezone}
+        got = await self._get("startbrief", "/session/startbrief", partition, about, seconds)
         return _read(got, "startbrief", normalise.startbrief, StartBrief())
 
     async def brief(
@@ -185,8 +185,8 @@ class RemoteMemory:
         seconds: float | None = None,
     ) -> Got[Brief]:
         """The plainer packet."""
-        query = _about(now, session_id, timezone)
-        got = await self._get("brief", "/session/brief", partition, query, seconds)
+        about = {"now": _iso(now), "sessionId": session_id, "timezone": timezone}
+        got = await self._get("brief", "/session/brief", partition, about, seconds)
         return _read(got, "brief", normalise.brief, Brief())
 
     async def user_model(self, partition: Partition) -> Got[UserModel]:
@@ -349,10 +349,6 @@ def _read(got: Got[object], what: str, read: Callable[[object], T], empty: T | N
     if value == empty:
         return Got(None, Degrade(what, "malformed", "says nothing"))
     return Got(value)
-
-
-def _about(now: int, session_id: str | None, timezone: str | None) -> dict[str, str | None]:
-    return {"now": _iso(now), "sessionId": session_id, "timezone": timezone}
 
 
 def _iso(time: int) -> str:

@@ -258,6 +258,15 @@ class Memory:
         self._ring()
         return changed
 
+    # consent
+
+    async def open_sessions(self, scope: Scope) -> int:
+        """Let online models read what was told to models on this machine; return how many
+        sessions."""
+        opened = await self._deriving.open_sessions(scope)
+        self._ring()
+        return opened
+
     # loops
 
     async def loops(

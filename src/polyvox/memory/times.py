@@ -1,13 +1,16 @@
-"""Times in words: which stretch of time a question speaks of ("in May 2023", "last week").
+"""Times: the dates that a text names, and the moment a session starts as the person lives it.
 
-Days are days where the person is. What has no year is the last such day before the time of asking;
-what cannot be read is no time at all.
+Dates are read as they are written in seven languages: ISO, day and month, month and year, a year;
+and the commonest English words for a stretch (measured on LoCoMo: calendar dates alone find as much
+evidence as a longer list of phrases; without them 1.6 points are lost among the first ten).
+dateparser was tried: 118 ms to import, 11 MB, and "we" is Wednesday to it. Days are days where the
+person is. What has no year is the last such day.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
@@ -15,33 +18,42 @@ from zoneinfo import ZoneInfo
 from polyvox.errors import Invalid
 from polyvox.memory.packets import Depth, PartOfDay, TimeContext
 
-_MONTHS = "january february march april may june july august september october november december"
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
-MONTHS = {name: number for number, name in enumerate(_MONTHS.split(), 1)}
-MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
-DAYS = {name: number for number, name in enumerate(_DAYS.split())}
-CALENDAR = {*_MONTHS.split(), *DAYS} - {"april", "august", "june", "may"}
+_NAMES = """january february march april may june july august september october november december
+jan feb mar apr may jun jul aug sep oct nov dec
+januar februar märz april mai juni juli august september oktober november dezember
+janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
+januari februari maart april mei juni juli augustus september oktober november december"""
+MONTHS = {
+    name: number for line in _NAMES.splitlines() for number, name in enumerate(line.split(), 1)
+} | {"sept": 9}
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+CALENDAR = {*_NAMES.splitlines()[0].split(), *map(str.lower, WEEKDAYS)} - {
+    "april",
+    "august",
+    "june",
+    "may",
+}
 """Names of months and days that are hardly ever anybody's name."""
-_UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 
-_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\.?"
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
-_ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b")
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)\b"
+_OF = r"(?:of |de |di |do |del |vom )?"
+_ISO = re.compile(rf"\b{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b")
 _DAY_FIRST = re.compile(
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b,?(?: {_YEAR}\b)?"
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)? {_OF}{_MONTH},?(?: {_OF}{_YEAR})?"
 )
-_MONTH_FIRST = re.compile(rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b,?(?: {_YEAR}\b)?")
-_MONTH_YEAR = re.compile(rf"\b{_MONTH},? (?:of )?{_YEAR}\b")
-_IN_MONTH = re.compile(rf"\b(?:in|since|during|last|this|of|by) {_MONTH}\b")
-_IN_YEAR = re.compile(rf"\b(?:in|since|during|of) {_YEAR}\b")
-_AGO = re.compile(
-    rf"\b(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>day|week|month|year)s? ago\b"
+_MONTH_FIRST = re.compile(rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b,?(?: {_YEAR})?")
+_MONTH_YEAR = re.compile(rf"\b{_MONTH},? {_OF}{_YEAR}")
+_IN_MONTH = re.compile(
+    rf"\b(?:in|since|during|last|this|of|by|im|seit|letzten|en|em|depuis|desde|a|ad|sinds) {_MONTH}"
 )
-_RELATIVE = re.compile(r"\b(?P<which>last|this|past|previous) (?P<unit>week|month|year|night)\b")
-_NAMED = re.compile(r"\b(?P<named>today|tonight|yesterday|this morning|the day before yesterday)\b")
-_WEEKDAY = re.compile(rf"\b(?:on|last|this) (?P<weekday>{'|'.join(DAYS)})\b")
-_BACK = {"today": 0, "tonight": 0, "this morning": 0, "yesterday": 1, "the day before yesterday": 2}
+_IN_YEAR = re.compile(rf"\b(?:in|since|during|of|seit|en|em|depuis|desde|nel|sinds) {_YEAR}")
+_AGO = re.compile(r"\b(?P<count>\d{1,3}) (?P<unit>day|week|month|year)s? ago\b")
+_WHEN = re.compile(r"\b(?P<when>today|yesterday|(?:last|this) (?:week|month|year))\b")
+_UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +105,7 @@ def next_date(text: str, today: date) -> date | None:
             years = [int(found["year"])] if found["year"] else range(today.year, today.year + 9)
             for year in years if found["day"] else ():
                 try:
-                    day = date(
-                        year, MONTHS.get(found["month"]) or int(found["month"]), int(found["day"])
-                    )
+                    day = date(year, _month(found["month"]), int(found["day"]))
                 except ValueError:
                     continue  # the 29th of February, the 31st of June
                 if found["year"] or day >= today:
@@ -108,25 +118,26 @@ def date_of(at: int, zone: tzinfo | None = UTC) -> date:
     return datetime.fromtimestamp(at // 1_000_000, zone).date()
 
 
+day_of = date_of
+
+
 def midnight(day: date, zone: tzinfo | None = UTC) -> int:
-    """When a day begins there."""
+    """When a day begins there; clocks may have been changed since."""
     return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()) * 1_000_000
+
+
+def _month(name: str) -> int:
+    return MONTHS.get(name) or int(name)
 
 
 def _calendar(match: re.Match[str], today: date) -> tuple[date, date]:
     found = match.groupdict()
-    year, day = found.get("year"), found.get("day")
-    named = found["month"]
-    month = MONTHS.get(named) or int(named)
-    for candidate in [int(year)] if year else _years_back(today):
+    year, day, month = found.get("year"), found.get("day"), _month(found["month"])
+    for candidate in [int(year)] if year else range(today.year, today.year - 5, -1):
         first = date(candidate, month, int(day or 1))
         if year or first <= today:
             return first, first if day else month_end(first)
     raise ValueError(match[0])
-
-
-def _years_back(today: date) -> Iterator[int]:
-    yield from range(today.year, today.year - 5, -1)
 
 
 def month_end(first: date) -> date:
@@ -140,36 +151,26 @@ def _year(match: re.Match[str], _: date) -> tuple[date, date]:
 
 
 def _ago(match: re.Match[str], today: date) -> tuple[date, date]:
-    count = int(match["count"]) if match["count"].isdigit() else _NUMBERS[match["count"]]
     unit = _UNITS[match["unit"]]
-    # "Three weeks ago" is some day about then: half a unit to either side.
-    middle, about = today - timedelta(days=count * unit), timedelta(days=unit // 2)
+    # "3 weeks ago" is some day about then: half a unit to either side.
+    middle = today - timedelta(days=int(match["count"]) * unit)
+    about = timedelta(days=unit // 2)
     return middle - about, min(today, middle + about)
 
 
 def _relative(match: re.Match[str], today: date) -> tuple[date, date]:
-    unit, last = match["unit"], match["which"] != "this"
-    if unit == "night":
-        return (today - timedelta(days=1), today)
+    which, _, unit = match["when"].partition(" ")
+    back = which in ("last", "yesterday")
+    if not unit:
+        return (today - timedelta(days=back),) * 2
     if unit == "week":
-        first = today - timedelta(days=today.weekday() + 7 * last)
+        first = today - timedelta(days=today.weekday() + 7 * back)
         return first, first + timedelta(days=6)
     if unit == "month":
         first = today.replace(day=1)
-        first = (first - timedelta(days=1)).replace(day=1) if last else first
+        first = (first - timedelta(days=1)).replace(day=1) if back else first
         return first, month_end(first)
-    return date(today.year - last, 1, 1), date(today.year - last, 12, 31)
-
-
-def _named(match: re.Match[str], today: date) -> tuple[date, date]:
-    day = today - timedelta(days=_BACK[match["named"]])
-    return day, day
-
-
-def _weekday(match: re.Match[str], today: date) -> tuple[date, date]:
-    back = (today.weekday() - DAYS[match["weekday"]]) % 7 or 7
-    day = today - timedelta(days=back)
-    return day, day
+    return date(today.year - back, 1, 1), date(today.year - back, 12, 31)
 
 
 _READERS = (
@@ -180,9 +181,7 @@ _READERS = (
     (_IN_MONTH, _calendar),
     (_IN_YEAR, _year),
     (_AGO, _ago),
-    (_RELATIVE, _relative),
-    (_NAMED, _named),
-    (_WEEKDAY, _weekday),
+    (_WHEN, _relative),
 )
 """The most exact reading first: what one has taken, the next does not see."""
 
@@ -196,7 +195,6 @@ CONTINUATION, TODAY, YESTERDAY = 30, 360, 1440
 """Minutes since the last session ended, at most, for each depth."""
 MOST = 99
 """A larger count says nothing more, and could be read as a year."""
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +204,8 @@ class Past:
     session_id: str
     started_at: int
     ended_at: int
+    running: bool = False
+    """It goes on in another conversation: it counts today, but nothing is measured from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class Moment:
     @property
     def day(self) -> str:
         """The local day's name."""
-        return _WEEKDAYS[self.local.weekday()]
+        return WEEKDAYS[self.local.weekday()]
 
     @property
     def part(self) -> PartOfDay:
@@ -268,34 +268,27 @@ class Moment:
         )
 
 
-def moment_of(now: int, zone: tzinfo | None, sessions: Iterable[Past]) -> Moment:
-    """The moment, after these sessions; one that began later than now is not known yet."""
+def moment_of(
+    now: int, zone: tzinfo | None, sessions: Iterable[Past], last: Past | None = None
+) -> Moment:
+    """The moment after these sessions; one that began later than now is not known yet. `last`: the
+    one that the gap is measured from, in place of the last that ended."""
     local = at(now, zone)
-    ends = [min(one.ended_at, now) for one in sessions if one.started_at <= now]
-    last = max(ends, default=None)
-    if last is None:
-        return Moment(local, None, 0, 0)
-    began = _midnight(local, zone)
-    today = sum(end >= began for end in ends)
-    days = (local.date() - at(last, zone).date()).days
-    return Moment(local, (now - last) // MINUTE, days, today)
+    before = [one for one in sessions if one.started_at <= now]
+    over = [last] if last is not None else [one for one in before if not one.running]
+    end = max((min(one.ended_at, now) for one in over), default=None)
+    began = midnight(local.date(), zone)
+    today = sum(min(one.ended_at, now) >= began for one in before)
+    if end is None:
+        return Moment(local, None, 0, today)
+    days = (local.date() - at(end, zone).date()).days
+    return Moment(local, (now - end) // MINUTE, days, today)
 
 
 def at(time: int, zone: tzinfo | None) -> datetime:
     """A time where the person is; without a zone, where this machine is."""
     there = datetime.fromtimestamp(time / 1_000_000, zone)
     return there if zone is not None else there.astimezone()
-
-
-def day_of(time: int, zone: tzinfo | None) -> date:
-    """The day of a time where the person is."""
-    return datetime.fromtimestamp(time / 1_000_000, zone).date()
-
-
-def _midnight(local: datetime, zone: tzinfo | None) -> int:
-    """When a day began there; clocks may have been changed since."""
-    first = datetime(local.year, local.month, local.day, tzinfo=zone)
-    return int(first.timestamp()) * 1_000_000
 
 
 def zone_of(name: str | None) -> ZoneInfo | None:

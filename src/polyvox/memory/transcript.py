@@ -12,11 +12,12 @@ behind what is there.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from polyvox.errors import Conflict, Invalid, TooLarge
+from polyvox.memory.consent import keep_local
 from polyvox.memory.tables import episodes, remembered
 from polyvox.memory.tables.episodes import New
 from polyvox.memory.values import Episode, Message, Partition, Transcript
@@ -24,6 +25,7 @@ from polyvox.memory.words import words_of
 from polyvox.store import conversations, sessions
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
+from polyvox.store.table import rows_in
 from polyvox.store.threads import is_on_path, path_to
 from polyvox.store.turns import TURNS, answers_of_all
 from polyvox.values import Answer, Turn
@@ -162,9 +164,12 @@ def transcript_of(tx: Tx, session_id: str) -> Told:
     )
 
 
-def ingest_session(tx: Tx, session_id: str) -> Ingested:
+def ingest_session(
+    tx: Tx, session_id: str, leaves: Callable[[str], bool] = lambda _: True
+) -> Ingested:
     """Remember a session of a conversation: what of it is not yet. "empty", "duplicate" and
-    "ingested" as for any other."""
+    "ingested" as for any other. `leaves` tells of a model whether what it is told leaves this
+    machine: a session that was held with none such is kept from online models."""
     told = transcript_of(tx, session_id)
     own, session = Partition.own(tx.scope), told.session
     check(own, session_id, told.messages)
@@ -188,9 +193,12 @@ def ingest_session(tx: Tx, session_id: str) -> Ingested:
         max(session.started_at, ended),
         len(told.messages),
     )
+    cloud = any(leaves(model) for model in _models(tx, session_id))
     first = episodes.append(
-        tx, own, transcript, news([message for _, message in fresh]), cloud=True
+        tx, own, transcript, news([message for _, message in fresh]), cloud=cloud
     )
+    if not cloud:
+        keep_local(tx, session_id)
     refs = {first + at: ref for at, (ref, _) in enumerate(fresh)}
     remembered.keep(tx, own, session_id, refs)
     return "ingested" if fresh else "duplicate"
@@ -244,6 +252,14 @@ def _recognised(unknown: Sequence[Episode], every: Sequence[tuple[str, Message]]
                 del left[at]
                 break
     return found
+
+
+def _models(tx: Tx, session_id: str) -> set[str]:
+    """The models that answered in a session."""
+    sql = "SELECT id FROM turns WHERE user_id = ? AND session_id = ?"
+    ids = [row[0] for row in tx.all(sql, (tx.user, session_id))]
+    answers = rows_in(tx, "SELECT model FROM answers WHERE user_id = ? AND turn_id", ids)
+    return {row[0] for row in answers if row[0]}
 
 
 def _turns(tx: Tx, session: Session) -> list[tuple[Turn, list[Answer]]]:

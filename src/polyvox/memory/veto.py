@@ -6,26 +6,26 @@ handover is composed without them, and nothing recalls them. Pure.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 from polyvox.ids import content_hash
-from polyvox.memory import startbrief as briefs
+from polyvox.memory import session_start as briefs
 from polyvox.memory.loops import Loop
 from polyvox.memory.packets import (
     Brief,
-    Daily,
     ItemKind,
+    Person,
     Resume,
+    Star,
     StartBrief,
     StartItem,
-    Stated,
     UserModel,
 )
 from polyvox.memory.profile import Line, Profile
 from polyvox.memory.remote import SessionStart
-from polyvox.memory.startbrief import Known, OpenLoop, bridge_of
+from polyvox.memory.session_start import Known, OpenLoop, bridge_of
 from polyvox.memory.tables.statements import plain
 
 HANDOVER, BRIDGE = "handover", "bridge"
@@ -63,24 +63,13 @@ class Left:
 
 
 def without(known: Known, kept: Sequence[Loop], who: Profile, veto: Veto) -> Left:
-    """What is known, less what was vetoed and whatever else those messages say."""
+    """Everything that is known, less what was vetoed; the messages it was taken from are not to be
+    recalled either."""
     if not veto.ids:
         return Left(known, list(kept), who, ())
-    names = _names(who)
-    gone = _gone(veto, [(one.id, one.places) for one in known.loops])
-    gone |= _gone(veto, [(one.id, _places(one)) for one in kept])
-    open_gone = [one for one in known.loops if one.id in gone]
-    kept_gone = [one for one in kept if one.id in gone]
-    quotes = [(one.places, one.quote) for one in open_gone]
-    quotes += [(_places(one), each.quote) for one in kept_gone for each in one.evidence]
-    lines = [
-        line
-        for some in who.lines.values()
-        for line in some
-        if names.get(line.id) in veto.ids or any(_same(line, at, words) for at, words in quotes)
-    ]
-    hidden = {place for one in open_gone for place in one.places}
-    hidden |= {place for one in kept_gone for place in _places(one)}
+    gone = {one.id for one in known.loops if f"loop:{one.id}" in veto.ids}
+    lines = [line for some in who.lines.values() for line in some if line_id(line) in veto.ids]
+    hidden = {place for one in known.loops if one.id in gone for place in one.places}
     hidden |= {f"{each.session_id}#{each.index}" for line in lines for each in line.evidence}
     bridge = bridge_of(known) if BRIDGE in veto.ids else None
     hidden |= {bridge.id} if bridge is not None else set()
@@ -89,9 +78,7 @@ def without(known: Known, kept: Sequence[Loop], who: Profile, veto: Veto) -> Lef
     left = replace(
         known,
         said=tuple(one for one in known.said if one.id not in hidden),
-        loops=tuple(
-            one for one in known.loops if one not in open_gone and not hidden & set(one.places)
-        ),
+        loops=tuple(one for one in known.loops if one.id not in gone),
         focus=None if known.focus and plain(known.focus) in texts else known.focus,
         hints=tuple(one for one in known.hints if plain(one) not in texts),
         yesterday=None if day is not None and day_id(day.analysis_date) in veto.ids else day,
@@ -100,12 +87,8 @@ def without(known: Known, kept: Sequence[Loop], who: Profile, veto: Veto) -> Lef
         place: tuple(line for line in some if line not in lines)
         for place, some in who.lines.items()
     }
-    return Left(
-        left,
-        [one for one in kept if one not in kept_gone and not hidden & set(_places(one))],
-        replace(who, lines=told),
-        tuple(sorted(hidden)),
-    )
+    left_loops = [one for one in kept if one.id not in gone]
+    return Left(left, left_loops, replace(who, lines=told), tuple(sorted(hidden)))
 
 
 def silenced(brief: StartBrief, veto: Veto) -> StartBrief:
@@ -137,35 +120,21 @@ def items_of(known: Known, brief: StartBrief, who: Profile) -> tuple[StartItem, 
         found.append(StartItem(BRIDGE, "bridge", text, text, bridge.at, bridge.session_id))
     if (day := known.yesterday) is not None and day.steering_note:
         found.append(StartItem(day_id(day.analysis_date), "steering", day.steering_note))
-    names = _names(who)
     for place in INSTRUCTIONS:
-        found += [
-            _line(names[one.id], one, "instruction", told_as(place, one.text))
-            for one in who.all(place)
-        ]
+        found += [_line(one, told_as(place, one.text)) for one in who.all(place)]
     for place, name in LINES.items():
-        found += [_line(names[one.id], one, "profile", _named(name, one)) for one in who.all(place)]
+        found += [_line(one, _named(name, one)) for one in who.all(place)]
     found += [_loop(one) for one in known.loops]
     return tuple(found)
 
 
-def _names(who: Profile) -> dict[str, str]:
-    """Which item each line of the profile is, by its id. Lines that were taken from the same words
-    are told and vetoed together: "Never use lists" and "Avoid: lists"."""
-    found: dict[str, str] = {}
-    at: dict[str, list[Line]] = {}
-    for place in (*INSTRUCTIONS, *LINES):
-        for line in who.all(place):
-            where = [f"{each.session_id}#{each.index}" for each in line.evidence]
-            alike = (one for each in where for one in at.get(each, ()))
-            twin = next(
-                (o for o in alike if any(_same(line, where, e.quote) for e in o.evidence)), None
-            )
-            kind = "instruction" if place in INSTRUCTIONS else "profile"
-            found[line.id] = f"{kind}:{line.id}" if twin is None else found[twin.id]
-            for each in where:
-                at.setdefault(each, []).append(line)
-    return found
+def line_id(line: Line) -> str:
+    """Which item a line of the profile is."""
+    return f"{_kind(line)}:{line.id}"
+
+
+def _kind(line: Line) -> ItemKind:
+    return "instruction" if line.place in INSTRUCTIONS else "profile"
 
 
 def day_id(day: str | None) -> str:
@@ -182,50 +151,10 @@ def told_as(place: str, text: str) -> str:
     )
 
 
-def loop_id(one: OpenLoop) -> str:
-    """Which item a loop is. It names a message too: what is read off a message by plain rules gets
-    another id once the session was worked through."""
-    return f"loop:{one.id}@{one.places[-1] if one.places else ''}"
-
-
-def _gone(veto: Veto, known: Sequence[tuple[str, tuple[str, ...]]]) -> set[str]:
-    """The ids of the loops that were vetoed: by their own id, else by a message of theirs."""
-    ids = {one for one, _ in known}
-    gone: set[str] = set()
-    for item in veto.ids:
-        if item.startswith("loop:"):
-            name, _, place = item.removeprefix("loop:").partition("@")
-            gone |= {name} if name in ids else {one for one, some in known if place in some}
-    return gone
-
-
-def _places(loop: Loop) -> tuple[str, ...]:
-    return tuple(f"{each.session_id}#{each.index}" for each in loop.evidence)
-
-
-def _same(line: Line, places: Sequence[str], quote: str) -> bool:
-    """Whether a line was taken from these words of one of these messages."""
-    words = _words(quote)
-    return any(
-        f"{each.session_id}#{each.index}" in places and _within(words, _words(each.quote))
-        for each in line.evidence
-    )
-
-
-def _within(one: str, other: str) -> bool:
-    return bool(one and other) and (one in other or other in one)
-
-
-def _words(quote: str) -> str:
-    """Its words alone, each between spaces."""
-    found = re.findall(r"[^\W_]+", quote.casefold())
-    return f" {' '.join(found)} " if found else ""
-
-
-def _line(name: str, line: Line, kind: ItemKind, text: str) -> StartItem:
+def _line(line: Line, text: str) -> StartItem:
     said = line.evidence[-1] if line.evidence else None
     quote, session = (None, None) if said is None else (said.quote or None, said.session_id)
-    return StartItem(name, kind, text, quote, line.said_at, session)
+    return StartItem(line_id(line), _kind(line), text, quote, line.said_at, session)
 
 
 def _named(name: str, line: Line) -> str:
@@ -235,7 +164,7 @@ def _named(name: str, line: Line) -> str:
 
 def _loop(one: OpenLoop) -> StartItem:
     session = one.places[-1].rpartition("#")[0] if one.places else None
-    return StartItem(loop_id(one), "loop", one.text, one.quote or None, one.seen_at, session)
+    return StartItem(f"loop:{one.id}", "loop", one.text, one.quote or None, one.seen_at, session)
 
 
 # -- the same veto where a foreign service tells ---------------------------------------------------
@@ -296,18 +225,14 @@ def foreign_without(start: SessionStart, veto: Veto) -> SessionStart:
     def left(text: str) -> bool:
         return not any(one in plain(text) for one in gone)
 
-    day, brief, model, plainer = start.daily, start.startbrief, start.user_model, start.brief
-    if brief is not None:
-        plainer = None
-    elif plainer is not None:
-        plainer = Brief() if HANDOVER in veto.ids else _plainer(plainer, left)
+    brief, day = start.startbrief, start.daily
     told = replace(
         start,
-        startbrief=None if brief is None else _brief(silenced(brief, veto), left),
-        brief=plainer,
-        user_model=None if model is None else _model(model, left),
-        daily=None if day is None or day_id(day.analysis_date) in veto.ids else _day(day, left),
-        loops=tuple(one for one in start.loops if left(one.text)),
+        startbrief=None if brief is None else _pruned(silenced(brief, veto), left),
+        brief=None if brief is not None else _plainer(start.brief, veto, left),
+        user_model=_pruned(start.user_model, left),
+        daily=None if day is None or day_id(day.analysis_date) in veto.ids else _pruned(day, left),
+        loops=_pruned(start.loops, left) or (),
     )
     if HANDOVER not in veto.ids:  # it may say less now, or nothing
         now = _handover(told)
@@ -330,79 +255,57 @@ def _item(kind: ItemKind, text: str) -> StartItem:
     return StartItem(f"{kind}:{content_hash(plain(text))}", kind, text)
 
 
-def _brief(brief: StartBrief, left: Tells) -> StartBrief:
-    text, ops, resume = brief.handover_text or "", brief.ops_context, brief.resume
-    if ops is not None:
-        ops = replace(
-            ops,
-            top_loops_today=tuple(filter(left, ops.top_loops_today)),
-            waiting_on=tuple(filter(left, ops.waiting_on)),
-            user_model_hints=tuple(filter(left, ops.user_model_hints)),
-            yesterday_themes=tuple(filter(left, ops.yesterday_themes)),
-            steering_note=_kept(ops.steering_note, left),
-        )
-    if resume is not None and not left(resume.bridge_text or ""):
-        resume = Resume()
-    return replace(
-        brief,
-        handover_text=text if text and left(text) else None,
-        resume=resume,
-        items=tuple(one for one in brief.items if left(one.text)),
-        ops_context=ops,
-    )
-
-
-def _plainer(brief: Brief, left: Tells) -> Brief:
+def _plainer(brief: Brief | None, veto: Veto, left: Tells) -> Brief | None:
     """Its sheet says the same once more, in cut words: it is told only where there is no more."""
+    if brief is None or HANDOVER in veto.ids:
+        return None if brief is None else Brief()
     said = (brief.facts, brief.open_loops, brief.commitments, brief.narrative_summary)
     alone = not any(said) and not brief.current_focus
-    return replace(
-        brief,
-        time_gap_description=_kept(brief.time_gap_description, left),
-        time_of_day_label=_kept(brief.time_of_day_label, left),
-        facts=tuple(filter(left, brief.facts)),
-        open_loops=tuple(filter(left, brief.open_loops)),
-        commitments=tuple(filter(left, brief.commitments)),
-        current_focus=_kept(brief.current_focus, left),
-        narrative_summary=tuple(filter(left, brief.narrative_summary)),
-        brief_context=_kept(brief.brief_context, left) if alone else None,
-    )
+    pruned: Brief | None = _pruned(replace(brief, brief_context=brief.brief_context or None), left)
+    return pruned if pruned is None or alone else replace(pruned, brief_context=None)
 
 
-def _day(day: Daily, left: Tells) -> Daily:
-    return replace(
-        day,
-        themes=tuple(filter(left, day.themes)),
-        steering_note=_kept(day.steering_note, left),
-    )
-
-
-def _kept(text: str | None, left: Tells) -> str | None:
-    return text if text and left(text) else None
+def _pruned(value: Any, left: Tells) -> Any:  # noqa: ANN401 - packets, whatever is in them
+    """A packet less the texts that are not told: a row whose text goes, goes with it."""
+    if isinstance(value, str):
+        return value if left(value) else None
+    if isinstance(value, tuple):
+        return tuple(one for one in (_pruned(each, left) for each in value) if one is not None)
+    if isinstance(value, Mapping):
+        kept = {name: _pruned(each, left) for name, each in value.items()}
+        return {name: each for name, each in kept.items() if each is not None}
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    if isinstance(value, Person) and not left(f"{value.name}: {value.about}"):
+        return None
+    if isinstance(value, UserModel):
+        return _model(value, left)
+    parts = {field.name: getattr(value, field.name) for field in fields(value)}
+    new = {name: _pruned(part, left) for name, part in parts.items()}
+    if isinstance(value, Resume) and new["bridge_text"] != value.bridge_text:
+        return Resume()
+    if parts.get("text") is not None and new["text"] is None:
+        return None
+    return replace(value, **new)
 
 
 def _model(model: UserModel, left: Tells) -> UserModel:
-    def kept(line: Stated | None) -> Stated | None:
-        return line if line is not None and left(line.text) else None
-
     def standing(place: str, *texts: str) -> tuple[str, ...]:
         return tuple(one for one in texts if left(told_as(place, one)))
 
     return replace(
         model,
-        north_star={
-            name: star
-            for name, star in model.north_star.items()
-            if all(left(one.text) for one in (star.vision, star.goal) if one is not None)
-        },
-        current_focus=kept(model.current_focus),
-        work_context=kept(model.work_context),
-        tone=kept(model.tone),
-        patterns=tuple(one for one in model.patterns if left(one.text)),
-        key_relationships=tuple(
-            one for one in model.key_relationships if left(f"{one.name}: {one.about}")
-        ),
+        north_star={name: one for name, one in model.north_star.items() if _whole(one, left)},
+        current_focus=_pruned(model.current_focus, left),
+        work_context=_pruned(model.work_context, left),
+        tone=_pruned(model.tone, left),
+        patterns=_pruned(model.patterns, left),
+        key_relationships=_pruned(model.key_relationships, left),
         avoid=standing("preferences.avoid", *model.avoid),
         instructions=standing("instructions", *model.instructions),
         name=next(iter(standing("name", *([model.name] if model.name else []))), None),
     )
+
+
+def _whole(star: Star, left: Tells) -> bool:
+    return all(left(one.text) for one in (star.vision, star.goal) if one is not None)

@@ -11,7 +11,6 @@ import msgspec
 from polyvox.context.describe import Description, describe
 from polyvox.context.draft import Draft
 from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
-from polyvox.context.recipe import traits_of
 from polyvox.errors import NotFound
 from polyvox.memory.tables import companions
 from polyvox.memory.tell import Trace, as_sent, read_trace, undecided, unsent_blocks
@@ -247,8 +246,7 @@ def _draft(tx: Tx, answer_id: str) -> Draft | None:
 
 def _blocks(draft: Draft) -> tuple[str, ...]:
     """The blocks of a request in their order."""
-    persona = traits_of(draft.recipe).persona
-    stable = [PERSONA if persona else block.kind for block in draft.blocks]
+    stable = [PERSONA if draft.persona else block.kind for block in draft.blocks]
     return (*stable, *(block.kind for block in draft.memory if draft.memory_sent))
 
 

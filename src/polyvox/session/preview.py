@@ -24,6 +24,7 @@ from polyvox.errors import NotFound
 from polyvox.ids import new_id
 from polyvox.memory.packets import ItemKind, StartItem
 from polyvox.memory.remembering import MemoryService
+from polyvox.memory.session_start import Talk
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.tell import uses_memory
@@ -174,6 +175,7 @@ class _Place:
     recall: Recall
     session: Session | None
     kept: Kept | None
+    talk: Talk | None
 
 
 async def strip(
@@ -232,7 +234,9 @@ async def _fresh(
 ) -> Packet:
     cloud = leaves(resources, place.recipe, place.models)
     session = place.session.id if place.session is not None else ""
-    asked = memory.start(scope, session, resources.clock(), cloud=cloud, veto=veto, written=False)
+    asked = memory.start(
+        scope, session, resources.clock(), cloud=cloud, veto=veto, written=False, talk=place.talk
+    )
     return Packet(await within(resources, memory, asked), cloud)
 
 
@@ -248,4 +252,6 @@ def _place(tx: Tx, resources: Resources, recipe_name: str, conversation_id: str 
     asked = council.council_of(talk, known, None, recipe)
     models = tuple(council.model_for(resources, recipe, advisor) for advisor in asked)
     kept = companions.session(tx, session.id) if session is not None else None
-    return _Place(recipe, models, talk.recall, session, kept)
+    alone = asked[0].id if recipe.traits.persona and len(asked) == 1 else None
+    begins_in = None if conversation_id is None else Talk(conversation_id, alone)
+    return _Place(recipe, models, talk.recall, session, kept, begins_in)

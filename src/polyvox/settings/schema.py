@@ -234,6 +234,11 @@ class MemorySettings(Section):
         "auto", "Whether turns look up what was said before: off, or auto."
     )
     council: bool = on_page(True, "Whether a council is told what is remembered of you, too.")
+    share: Literal["ask", "always", "never"] = on_page(
+        "ask",
+        "Whether online models may read what you told a model on this machine: ask, always, or"
+        " never.",
+    )
     judge: bool = on_page(
         False, "Whether each turn is remembered at once, not when its session ends."
     )

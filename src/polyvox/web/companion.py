@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.app import Polyvox
 from polyvox.companion.personas import RECIPE, Persona, find_or_make, meet, personas
-from polyvox.context.recipe import traits_of
 from polyvox.errors import MODEL_ERRORS, BadInput, Conflict, Invalid, ModelError, Unavailable
-from polyvox.fields import Id
+from polyvox.fields import Id, RecipeName
 from polyvox.memory import trace_words
 from polyvox.receive import clean, visible
 from polyvox.session.inspect import trace_of
@@ -281,7 +280,7 @@ async def _find(
     if not conversation_id or not conversation_id.strip():
         return await meet(app.database, app.clock, who, persona_id)
     conversation = await app.conversations.get(who, conversation_id.strip())
-    if not traits_of(conversation.recipe).persona:
+    if not (await app.traits(who, conversation.recipe)).persona:
         raise BadInput(
             f"That conversation has the recipe {conversation.recipe}, not {RECIPE}.",
             "Leave conversationId out, or name a conversation with a companion.",
@@ -340,7 +339,17 @@ async def list_personas(app: App, who: Who) -> list[Persona]:
 
 
 @router.post("/api/personas/{persona}/conversation")
-async def meet_persona(app: App, who: Who, persona: Key) -> ConversationOut:
-    """The conversation with a persona alone: the one spoken in last, or a new one."""
-    _, conversation = await meet(app.database, app.clock, who, persona)
+async def meet_persona(
+    app: App, who: Who, persona: Key, recipe: RecipeName = RECIPE
+) -> ConversationOut:
+    """The conversation with a persona alone: the one spoken in last, or a new one. `recipe` is the
+    companion's, or a copy of it."""
+    await app.check_recipe(who, recipe)
+    if not (await app.traits(who, recipe)).persona:
+        raise Invalid(
+            f"The recipe {recipe} is not a companion's.",
+            f"Name {RECIPE}, or a copy of it.",
+            param="recipe",
+        )
+    _, conversation = await meet(app.database, app.clock, who, persona, recipe)
     return ConversationOut.of(conversation)

@@ -105,7 +105,7 @@ async def import_conversation(app: App, who: Who, request: Request) -> Imported:
             param="Content-Type",
         )
     whole = await asyncio.to_thread(_read, await request.body())
-    report = await store_whole(app.database, who, app.clock(), whole)
+    report = await store_whole(app.database, app.settings, who, app.clock(), whole)
     return Imported(id=whole.conversation.id, new=bool(report.taken), report=report.lines())
 
 

@@ -125,11 +125,14 @@ def test_an_answer_of_which_nothing_is_known_is_left_out() -> None:
 
 
 def test_the_words_have_the_numbers() -> None:
-    assert told(Comparison(0.4, 0.9, 0.0004, 0.9996), 5, 5) == (
-        "Improved: 40% before, 90% after (5 assertions, 5 fresh answers of each prompt, p < 0.001)."
+    cases = simulated_plan(5, contexts=2).targets
+    assert told(Comparison(0.4, 0.9, 0.0004, 0.9996), cases, 5) == (
+        "Improved: 40% before, 90% after (5 assertions in 2 contexts,"
+        " 10 fresh answers of each prompt, p < 0.001)."
     )
-    assert told(Comparison(0.9, 0.4, 0.99, 0.012), 1, 5).startswith("Regressed: 90% before, 40%")
-    assert "This may be chance alone." in told(Comparison(0.5, 0.6, 0.24, 0.76), 5, 5)
+    worse = told(Comparison(0.9, 0.4, 0.99, 0.012), cases, 5)
+    assert worse.startswith("Regressed: 90% before, 40%")
+    assert "This may be chance alone." in told(Comparison(0.5, 0.6, 0.24, 0.76), cases, 5)
     assert chance(0.0123) == "p = 0.012"
 
 

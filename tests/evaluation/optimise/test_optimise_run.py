@@ -42,7 +42,9 @@ async def test_a_better_prompt_is_found_confirmed_and_accepted(room: Room) -> No
     found = await shop.run()
     one, summary = found.optimisation, found.summary
     assert (one.state, one.verdict) == ("finished", "improved")
-    assert one.message.startswith("Improved: 0% before, 100% after (2 assertions, 5 fresh answers")
+    assert one.message.startswith(
+        "Improved: 0% before, 100% after (2 assertions in 2 contexts, 10 fresh answers"
+    )
     assert one.final_text == f"{PROMPT} Speak of the moon."
     assert (one.iteration, one.best, one.best_rate, one.base_rate) == (1, 1, 1.0, 0.0)
     assert summary is not None
@@ -125,7 +127,7 @@ async def test_one_assertion_alone_can_be_improved(room: Room) -> None:
     shop = await open_workshop(room, MOON)
     one = (await shop.run()).optimisation
     assert (one.state, one.verdict) == ("finished", "improved")
-    assert "1 assertion," in one.message
+    assert "1 assertion in 1 context," in one.message
 
 
 async def test_nothing_better_is_said_plainly(room: Room) -> None:

@@ -47,7 +47,7 @@ async def test_all_passing_already() -> None:
     bench = SimulatedBench(unchanged(1.0), 1)
     found = await run(bench)
     assert (found.ending, found.ruling, found.best.number) == ("passing", None, 0)
-    assert bench.calls == {"advisor": 15, "judge": 15}
+    assert bench.calls == {"advisor": 25, "judge": 25}
 
 
 async def test_everything_passing_ends_the_search() -> None:
@@ -60,7 +60,7 @@ async def test_everything_passing_ends_the_search() -> None:
 async def test_one_assertion() -> None:
     found = await run(SimulatedBench(changed(0.0, 1.0), 1), simulated_plan(1))
     assert found.ruling == "improved"
-    assert "1 assertion," in found.message
+    assert "1 assertion in 1 context," in found.message
 
 
 async def test_the_judge_down_half_way_is_an_outage() -> None:
@@ -175,7 +175,7 @@ async def test_a_case_that_cannot_be_judged_is_left_out() -> None:
 
     found = await run(Puzzled(changed(0.0, 1.0), 1))
     assert found.ruling == "improved"
-    assert "(4 assertions," in found.message
+    assert "(4 assertions in 4 contexts," in found.message
 
 
 async def test_scoring_stops_once_it_is_decided() -> None:

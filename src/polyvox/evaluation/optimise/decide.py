@@ -27,7 +27,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from polyvox.evaluation.optimise.values import Case, JudgedAnswer, Ruling, Scores, contexts_of
+from polyvox.evaluation.optimise.values import (
+    Case,
+    JudgedAnswer,
+    Ruling,
+    Scores,
+    contexts_of,
+    extent,
+)
 from polyvox.evaluation.tables.verdicts import Outcome
 
 LEVEL = 0.05
@@ -202,13 +209,10 @@ def worth_confirming(gain: float, verdicts: int) -> bool:
     return gain > 0 and gain >= _ONE_SIDED / 2 * math.sqrt(0.5 / max(1, verdicts))
 
 
-def told(compared: Comparison, cases: int, confirmations: int) -> str:
-    """The ruling in a sentence, with its numbers."""
+def told(compared: Comparison, cases: Sequence[Case], answers: int) -> str:
+    """The ruling in a sentence, with its numbers: so many fresh answers in each context."""
     rates = f"{compared.before:.0%} before, {compared.after:.0%} after"
-    basis = (
-        f"{cases} {'assertion' if cases == 1 else 'assertions'},"
-        f" {confirmations} fresh answers of each prompt"
-    )
+    basis = f"{extent(cases)}, {answers * len(contexts_of(cases))} fresh answers of each prompt"
     if compared.ruling == "improved":
         return f"Improved: {rates} ({basis}, {chance(compared.better)})."
     if compared.ruling == "regressed":

@@ -17,9 +17,9 @@ from polyvox.errors import Invalid
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
 from polyvox.evaluation.optimise.values import Case, OptimisationPlan
-from polyvox.evaluation.replay import PROMPT, Places, Prompt, places, version_of
+from polyvox.evaluation.replay import PROMPT, Places, Prompt, places
 from polyvox.evaluation.tables import assertions as assertion_rows
-from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter, version_of
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredPlan
 from polyvox.events import NANO
 from polyvox.ids import new_id

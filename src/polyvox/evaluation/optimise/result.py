@@ -19,6 +19,7 @@ from polyvox.evaluation.optimise.values import (
     Ruling,
     Scores,
     assertions_of,
+    many,
 )
 from polyvox.evaluation.tables.optimisations import CaseResult, OptimisationSummary
 
@@ -66,7 +67,7 @@ def ruled(plan: OptimisationPlan, confirmation: Confirmation) -> tuple[Ruling, s
     """The ruling in a word and in sentences."""
     compared, guards = confirmation.compared, confirmation.guards
     ruling = compared.ruling
-    message = told(compared, len(plan.targets), confirmation.answers)
+    message = told(compared, plan.targets, confirmation.answers)
     if guards is not None and guards.worse <= LEVEL:
         ruling = "regressed"
         message = (
@@ -85,12 +86,12 @@ def ruled(plan: OptimisationPlan, confirmation: Confirmation) -> tuple[Ruling, s
                 f"{named} Nobody could put the questions in other words to try it on, so it is not"
                 f" shown to be better: {compared.before:.0%} before, {compared.after:.0%} after."
             )
-    held = [case.key for case in plan.targets if case.assertion.id in plan.holdouts]
+    held = [case for case in plan.targets if case.assertion.id in plan.holdouts]
     if held:
-        old, new = confirmation.before.mean(held), confirmation.after.mean(held)
-        message += (
-            f" Of these, the rewriter never saw {len(held)}: {old:.0%} before, {new:.0%} after."
-        )
+        keys = [case.key for case in held]
+        old, new = confirmation.before.mean(keys), confirmation.after.mean(keys)
+        unseen = len(assertions_of(held))
+        message += f" Of these, the rewriter never saw {unseen}: {old:.0%} before, {new:.0%} after."
     if ruling == "improved" and not confirmation.after.perfect(plan.keys):
         message += " Not everything passes: this is the best attempt, no perfect one."
     return ruling, message
@@ -127,8 +128,7 @@ def nothing_better(made: Attempts, before: float, after: float) -> str:
 
 def tried(made: Attempts) -> str:
     """Count the attempts in words."""
-    count = len(made) - 1
-    return "1 attempt" if count == 1 else f"{count} attempts"
+    return many(len(made) - 1, "attempt")
 
 
 def summarise(plan: OptimisationPlan, result: OptimisationResult) -> OptimisationSummary:

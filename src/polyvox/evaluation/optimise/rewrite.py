@@ -15,9 +15,10 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
+from polyvox.context.words import fill
 from polyvox.errors import ModelError
 from polyvox.evaluation.budget import Calls, ModelReply
-from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.contexts import Context, placed
 from polyvox.evaluation.judge import asked_plainly
 from polyvox.evaluation.judge_prompt import THOUGHT, again, object_schema, quoted
 from polyvox.evaluation.judge_prompt import prompt as text_of
@@ -294,13 +295,15 @@ def texts_of(contexts: list[Context]) -> tuple[str, ...]:
 
 
 def around_of(contexts: Iterable[Context], phase: str | None) -> tuple[str, ...]:
-    """The system texts that surround the prompt in these contexts, or the text of a phase."""
+    """The system texts that surround the prompt in these contexts, or the text of a phase; `…` is
+    the prompt's own place."""
     seen: dict[str, None] = {}
-    for context in contexts:
+    for context in map(placed, contexts):
+        values = {"name": context.name, "identity": "…", "short": "…"}
         for block in context.blocks:
-            target = (
-                block.kind == "protocol" if phase else block.template and block.kind != "protocol"
-            )
-            if not target:
+            protocol = block.kind == "protocol"
+            if phase is None and block.template and not protocol:
+                seen[fill(block.template, values).strip()] = None
+            elif phase is None or not protocol:
                 seen[block.text] = None
     return tuple(seen)

@@ -27,12 +27,10 @@ or its text was not taken."""
 REPEATS = 3
 CONFIRMATIONS = 5
 ITERATIONS = 10
-ENOUGH_CONTEXTS = 5
-"""Contexts that the repeats are meant for. Where there are fewer, more answers can be had in each:
-assertions on one answer rise and fall together, so it is answers that count."""
 MORE = 7
-"""Times the repeats: the answers of all contexts together where there are fewer. Two looks, and
-assertions that all rise and fall as one, need more answers than five contexts give."""
+"""Times the repeats: the fewest answers, of all contexts together, that decide in the end. It is
+answers that count, for assertions on one answer rise and fall together; two looks, and assertions
+that all rise and fall as one, need so many."""
 PARALLEL = 4
 """Answers that are had and judged at once."""
 FRESH = 100
@@ -169,8 +167,7 @@ class OptimisationPlan:
 
     def most(self, repeats: int) -> int:
         """The most answers in each context: so many, or more where there are few contexts."""
-        contexts = len(contexts_of(self.targets)) or 1
-        return repeats if contexts >= ENOUGH_CONTEXTS else math.ceil(repeats * MORE / contexts)
+        return most_answers(len(contexts_of(self.targets)) or 1, repeats)
 
     @property
     def guards_name(self) -> str:
@@ -185,9 +182,25 @@ class OptimisationPlan:
         return tuple(case for case in self.targets if case.assertion.id not in self.holdouts)
 
 
+def most_answers(contexts: int, repeats: int) -> int:
+    """The most answers in each of so many contexts."""
+    return max(repeats, math.ceil(repeats * MORE / contexts))
+
+
 def assertions_of(cases: Sequence[Case]) -> set[str]:
     """Ids of the assertions of these cases."""
     return {case.assertion.id for case in cases}
+
+
+def many(number: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{number} {what if number == 1 else what + 's'}"
+
+
+def extent(cases: Sequence[Case]) -> str:
+    """The size of a trial in words: 3 assertions in 1 context."""
+    assertions, contexts = len(assertions_of(cases)), len(contexts_of(cases))
+    return f"{many(assertions, 'assertion')} in {many(contexts, 'context')}"
 
 
 def contexts_of(cases: Sequence[Case]) -> dict[str, list[Case]]:

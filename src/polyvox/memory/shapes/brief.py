@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from polyvox.memory.packets import StartBrief
-from polyvox.memory.startbrief import Known, brief
+from polyvox.memory.session_start import Known, brief
 
 
 class TimeContextOut(BaseModel):

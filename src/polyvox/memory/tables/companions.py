@@ -183,6 +183,21 @@ def marks(tx: Tx, turn: Turn) -> Marks:
     return Marks(*(one in found for one in wanted))
 
 
+def at_risk(tx: Tx, sessions: Iterable[str]) -> dict[str, set[str]]:
+    """The turns of these sessions in which the person was in danger, by session."""
+    wanted = sorted({*sessions} - {""})
+    if not wanted:
+        return {}
+    found: dict[str, set[str]] = {}
+    for session_id, turn_id in tx.all(
+        "SELECT session_id, turn_id FROM companion_marks WHERE user_id = ? AND mark = 'risk'"
+        f" AND session_id IN ({', '.join('?' * len(wanted))})",
+        (tx.user, *wanted),
+    ):
+        found.setdefault(session_id, set()).add(turn_id)
+    return found
+
+
 def put_marks(tx: Tx, turn: Turn, made: Iterable[Mark]) -> None:
     """What happened in a turn; it stays so when the turn is written again, till it is unmarked."""
     session = turn.session_id or turn.id

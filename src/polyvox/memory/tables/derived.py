@@ -14,7 +14,9 @@ from polyvox.store.database import Row, Tx, Value
 Quality = Literal["ok", "needs_review", "insufficient_data"]
 SummaryKind = Literal["session", "running"]
 _SUMMARY = "kind, subject, text, covers, model, cloud, told_at, made_at"
-_DAILY = "day, themes, scores, steering_note, confidence, quality_flag, sessions, model, made_at"
+_DAILY = (
+    "day, themes, scores, steering_note, confidence, quality_flag, sessions, model, made_at, cloud"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Daily:
     sessions: tuple[str, ...]
     model: str
     made_at: int
+    cloud: bool = True
+    """False: it tells of what never goes to a cloud model."""
 
 
 def extracted(tx: Tx, partition: Partition, session_id: str) -> int:
@@ -159,7 +163,7 @@ def put_daily(tx: Tx, partition: Partition, one: Daily) -> None:
     drop_daily(tx, partition, (one.day,))
     tx.run(
         f"INSERT INTO daily_analyses (user_id, part, {_DAILY})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             tx.user,
             partition.key,
@@ -172,6 +176,7 @@ def put_daily(tx: Tx, partition: Partition, one: Daily) -> None:
             msgspec.json.encode(one.sessions).decode(),
             one.model,
             one.made_at,
+            int(one.cloud),
         ),
     )
 
@@ -243,7 +248,7 @@ def _summary(row: Row) -> Summary:
 
 
 def _daily(row: Row) -> Daily:
-    day, themes, scores, note, confidence, quality, sessions, model, made_at = row
+    day, themes, scores, note, confidence, quality, sessions, model, made_at, cloud = row
     return Daily(
         day,
         msgspec.json.decode(themes, type=tuple[str, ...]),
@@ -254,6 +259,7 @@ def _daily(row: Row) -> Daily:
         msgspec.json.decode(sessions, type=tuple[str, ...]),
         model,
         made_at,
+        bool(cloud),
     )
 
 

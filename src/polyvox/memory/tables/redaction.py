@@ -144,6 +144,26 @@ def check_rest(tx: Tx, gone: Gone) -> None:
 # -- the places of conversations -------------------------------------------------------------------
 
 
+@place("title", tables=("conversations",))
+def _titles(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
+    """Titles that were made from a forgotten message; looked at while its words are still there."""
+    said = _rows(tx, "turns", "conversation_id, content", gone.turns)
+    found = []
+    titles: dict[str, str] = dict(_rows(tx, "conversations", "id, title", {row[0] for row in said}))
+    for talk, content in said:
+        title = titles.get(talk, "")
+        if not title or talk == gone.leaving or title != turns.short_title(content):
+            continue
+        found.append(Found("title", talk, title, talk))
+        if not dry:
+            tx.run(
+                "UPDATE conversations SET title = '' WHERE user_id = ? AND id = ?", (tx.user, talk)
+            )
+            search.remove(tx, "title", talk)
+            events.append(tx, talk, [ConversationChanged("details", talk)], gone.now)
+    return found
+
+
 @place("message", tables=("turns",))
 def _messages(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
     found = []
@@ -191,6 +211,11 @@ def _answers(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
                 " AND number = ?",
                 (_worded(data), tx.user, talk, number),
             )
+        for _, _, data in _receipts_of(tx, "answer_id", [answer_id]):
+            tx.run(
+                "UPDATE receipts SET data = ? WHERE user_id = ? AND answer_id = ?",
+                (_without_messages(data), tx.user, answer_id),
+            )
         search.remove(tx, "answer", answer_id)
         _changed(tx, talk, f"a{answer_id}", ConversationChanged("answer", answer_id), gone.now)
     return found
@@ -201,29 +226,18 @@ def _worded(data: str) -> str:
     return msgspec.json.encode({**msgspec.json.decode(data), "message": REDACTED}).decode()
 
 
+def _without_messages(data: str) -> str:
+    """A receipt's data without a provider's own words on failed calls."""
+    stored = msgspec.json.decode(data)
+    for attempt in (stored.get("sent") or {}).get("attempts", ()):
+        if attempt.get("message"):
+            attempt["message"] = REDACTED
+    return msgspec.json.encode(stored).decode()
+
+
 def _changed(tx: Tx, talk: str, ref: str, event: ConversationChanged, now: int) -> None:
     summaries.drop_covering(tx, talk, {ref}, now)
     events.append(tx, talk, [event], now)
-
-
-@place("title", tables=("conversations",))
-def _titles(tx: Tx, gone: Gone, dry: bool) -> list[Found]:
-    """Titles that were made from a forgotten message."""
-    said = _rows(tx, "turns", "conversation_id, content", gone.turns)
-    found = []
-    titles: dict[str, str] = dict(_rows(tx, "conversations", "id, title", {row[0] for row in said}))
-    for talk, content in said:
-        title = titles.get(talk, "")
-        if not title or talk == gone.leaving or title != turns.short_title(content):
-            continue
-        found.append(Found("title", talk, title, talk))
-        if not dry:
-            tx.run(
-                "UPDATE conversations SET title = '' WHERE user_id = ? AND id = ?", (tx.user, talk)
-            )
-            search.remove(tx, "title", talk)
-            events.append(tx, talk, [ConversationChanged("details", talk)], gone.now)
-    return found
 
 
 class _Made(msgspec.Struct):

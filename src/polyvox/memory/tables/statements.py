@@ -141,9 +141,14 @@ def every(tx: Tx, partition: Partition, kinds: Sequence[Kind]) -> list[Statement
     ]
 
 
-def links(tx: Tx, partition: Partition) -> list[Link]:
-    """Every link."""
-    return LINKS.all(tx, _OF, partition.key)
+def links(tx: Tx, partition: Partition, kinds: Sequence[Kind]) -> list[Link]:
+    """Every link to a statement of these kinds."""
+    marks = ", ".join("?" * len(kinds))
+    rest = (
+        f"{_OF} AND target_id IN (SELECT s.id FROM statements s WHERE s.user_id = ?"
+        f" AND s.part = ? AND s.kind IN ({marks}))"
+    )
+    return LINKS.all(tx, rest, partition.key, tx.user, partition.key, *kinds)
 
 
 def get(tx: Tx, partition: Partition, statement_id: str) -> Statement:
@@ -170,15 +175,26 @@ def at_places(
 ) -> tuple[list[Statement], list[Link]]:
     """The statements and links that were taken from these messages."""
     wanted = set(places)
-    sessions = sorted({session for session, _ in wanted})
     found: tuple[list[Statement], list[Link]] = ([], [])
-    for session in sessions:
-        rest = f"{_OF} AND session_id = ?"
-        said = STATEMENTS.all(tx, rest, partition.key, session)
-        linked = LINKS.all(tx, rest, partition.key, session)
+    for session in sorted({session for session, _ in wanted}):
+        said, linked = of_session(tx, partition, session)
         found[0].extend(one for one in said if one.place in wanted)
         found[1].extend(one for one in linked if one.place in wanted)
     return found
+
+
+def of_session(tx: Tx, partition: Partition, session_id: str) -> tuple[list[Statement], list[Link]]:
+    """The statements and links that were taken from a session."""
+    where = (f"{_OF} AND session_id = ?", partition.key, session_id)
+    return STATEMENTS.all(tx, *where), LINKS.all(tx, *where)
+
+
+def open_to_cloud(tx: Tx, partition: Partition, session_id: str) -> None:
+    """Let cloud models be told what was taken from a session."""
+    tx.run(
+        "UPDATE statements SET cloud = 1 WHERE user_id = ? AND part = ? AND session_id = ?",
+        (tx.user, partition.key, session_id),
+    )
 
 
 def page(

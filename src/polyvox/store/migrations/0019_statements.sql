@@ -78,3 +78,8 @@ CREATE TABLE told_sources (
     PRIMARY KEY (user_id, answer_id, block, source)
 );
 CREATE INDEX told_sources_source ON told_sources (user_id, source);
+
+-- Sessions that were held with models on this machine alone: online models read them only if the
+-- person agrees.
+ALTER TABLE transcripts ADD COLUMN held_here INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE daily_analyses ADD COLUMN cloud INTEGER NOT NULL DEFAULT 1;

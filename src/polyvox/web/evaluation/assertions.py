@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
@@ -368,8 +369,9 @@ async def import_all_assertions(app: App, who: Who, body: ImportBody) -> Report:
 
 async def _take(app: App, who: Who, body: ImportBody, into: str | None = None) -> Report:
     parsed = await asyncio.to_thread(assertion_import.understand, body.content, "The file")
+    phase = partial(assertion_room.open_phase, resources=app.resources)
     return await assertion_import.store(
-        app.database, who, app.clock(), parsed, into=into, dry=body.dry_run
+        app.database, who, app.clock(), parsed, into=into, phase=phase, dry=body.dry_run
     )
 
 

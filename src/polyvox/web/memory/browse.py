@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from polyvox.errors import Invalid
 from polyvox.fields import Body, Filled, Id, Text
-from polyvox.memory import listing
+from polyvox.memory import consent, listing
 from polyvox.memory.listing import Day, Only, Shown
 from polyvox.memory.loops import LoopStatus
 from polyvox.memory.places import Place, places
@@ -48,6 +48,8 @@ class OverviewOut(Camel):
     sessions: int
     statements: int
     """Facts, superseded ones included."""
+    kept_local: int
+    """Sessions that were held on this machine, and that the online model may not read yet."""
     model: str | None
     """What notes facts, loops and profile; null: nothing does, as there is no capable model."""
 
@@ -173,10 +175,26 @@ class MemoryOut(Camel):
 async def get_memory_overview(app: App, who: Who) -> OverviewOut:
     """How much is remembered, and what reads it."""
     own = Partition.own(who)
-    sessions, facts = await app.database.read(
-        lambda tx: (episodes.count_sessions(tx, own), statements.count(tx, own, "fact")), who
+    sessions, noted, local = await app.database.read(
+        lambda tx: (
+            episodes.count_sessions(tx, own),
+            statements.count(tx, own, "fact"),
+            len(consent.kept_local(tx)),
+        ),
+        who,
     )
-    return OverviewOut(sessions=sessions, statements=facts, model=app.memory.asker.model)
+    model = app.memory.asker.model
+    online = model is not None and app.memory.asker.is_cloud(model)
+    kept = local if online else 0
+    return OverviewOut(sessions=sessions, statements=noted, kept_local=kept, model=model)
+
+
+@router.post("/api/memory/share")
+async def share_sessions(app: App, who: Who) -> OverviewOut:
+    """Agree that online models read what you told models on this machine so far. The setting
+    `memory.share` says what holds from now on."""
+    await app.memory.open_sessions(who)
+    return await get_memory_overview(app, who)
 
 
 @router.get("/api/memory/items")

@@ -16,10 +16,11 @@ from fastapi import Depends, Query
 
 from polyvox.errors import Invalid
 from polyvox.fields import Id
-from polyvox.memory import past
+from polyvox.memory import session_start
 from polyvox.memory.query import Query as Wanted
 from polyvox.memory.query import shape
 from polyvox.memory.recall import Reader
+from polyvox.memory.session_start import written_brief
 from polyvox.memory.shapes.brief import BriefOut, StartBriefOut
 from polyvox.memory.shapes.contract import (
     DailyOut,
@@ -33,7 +34,6 @@ from polyvox.memory.shapes.contract import (
     micros,
 )
 from polyvox.memory.shapes.profile import ModelPatch, UserModelOut
-from polyvox.memory.startbrief import written_brief
 from polyvox.memory.times import zone_of
 from polyvox.web.dependencies import App, Who
 from polyvox.web.errors import responses
@@ -131,15 +131,15 @@ async def _past(
     session: Annotated[Id | None, Query(alias="sessionId")] = None,
     timezone: Zone = None,
     now: Now = None,
-) -> Callable[..., past.Found]:
+) -> Callable[..., session_start.Found]:
     """A reading of what was before the session that starts; it lacks its transaction, and whether
     it is for a whole brief."""
     zone = zone_of(timezone or app.settings.timezone)
     time = app.clock() if now is None else _micros(now, zone)
-    return partial(past.read, partition=partition, now=time, zone=zone, session_id=session)
+    return partial(session_start.read, partition=partition, now=time, zone=zone, session_id=session)
 
 
-Past = Annotated[Callable[..., past.Found], Depends(_past)]
+Past = Annotated[Callable[..., session_start.Found], Depends(_past)]
 
 
 @router.get("/session/startbrief")

@@ -18,6 +18,19 @@ export async function refresh() {
   conversations.value = page.items;
   moreConversations.value = page.next;
   loadedConversations.value = true;
+  await learnRecipes(page.items.map(({ recipe }) => recipe));
+}
+
+/** The recipes by which one companion is talked with: the built-in one and its copies. */
+export const companionRecipes = signal(new Set(["companion"]));
+const learned = new Set(["council", "agent", "companion"]);
+
+/** Learn which of these recipes are a companion's. */
+export async function learnRecipes(names) {
+  if (names.every((name) => learned.has(name))) return;
+  const copies = (await api.get("/api/recipes")).filter(({ base }) => base === "companion");
+  companionRecipes.value = new Set(["companion", ...copies.map(({ name }) => name)]);
+  for (const name of names) learned.add(name);
 }
 
 /** Read the list again, and let this browser's other tabs do so too. */

@@ -1,7 +1,7 @@
 // @ts-check
 // The frame: conversations and rooms at the left, one of them open.
 import { locked, unlock } from "./api.js";
-import { Mark } from "./conversation/companion.js";
+import { isCompanion, Mark } from "./conversation/companion.js";
 import { ConversationRoom } from "./conversation/view.js";
 import { Notices, Question, notifyFailure } from "./dialog.js";
 import { conversations, models, moreConversations, olderConversations } from "./lists.js";
@@ -20,11 +20,11 @@ function Conversations() {
       <section key=${name}><h2>${name}</h2><ul>
         ${list.map((conversation) => html`
           <li key=${conversation.id}>
-            <a href=${`/c/${conversation.id}`} class=${conversation.recipe === "companion" ? "alone" : undefined}
+            <a href=${`/c/${conversation.id}`} class=${isCompanion(conversation) ? "alone" : undefined}
               aria-current=${path === `/c/${conversation.id}` ? "page" : undefined}>
               <${Mark} details=${conversation} />
               ${conversation.title || "Untitled"}
-              ${conversation.recipe === "companion" && html`<span class="aside"> (companion)</span>`}
+              ${isCompanion(conversation) && html`<span class="aside"> (companion)</span>`}
             </a>
           </li>`)}
       </ul></section>`)}

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { announceChange, onChange, useCurrent } from "../current.js";
 import { notifyFailure } from "../dialog.js";
-import { advisorById, colorOf, loadAdvisors, loadConversations } from "../lists.js";
+import { advisorById, colorOf, companionRecipes, loadAdvisors, loadConversations } from "../lists.js";
 import { retryHint, lazy, useLoaded, useRecovery } from "../load.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
@@ -11,7 +11,7 @@ import { html, signal, useCallback, useEffect, useRef, useState } from "../ui.js
 import { duration, moment, monogram } from "../words.js";
 import { Composer } from "./composer.js";
 
-export const isCompanion = (details) => details?.recipe === "companion";
+export const isCompanion = (details) => companionRecipes.value.has(details?.recipe);
 
 /** The one who is talked to, by id; null where there are several or none. */
 export function personaOf(details) {
@@ -71,8 +71,9 @@ export function Farewell({ live, turn }) {
     </p>`;
 }
 
-async function beginConversation(persona, content, key, veto) {
-  const talk = await api.post(`/api/personas/${encodeURIComponent(persona.slug)}/conversation`);
+async function beginConversation(persona, recipe, content, key, veto) {
+  const path = `/api/personas/${encodeURIComponent(persona.slug)}/conversation`;
+  const talk = await api.post(`${path}?recipe=${encodeURIComponent(recipe)}`);
   try {
     await api.post(`/api/conversations/${talk.id}/turns`, {
       content, idempotency_key: key, ...(veto.length ? { veto } : {})
@@ -86,17 +87,18 @@ async function beginConversation(persona, content, key, veto) {
 }
 
 /** Before the first word to somebody. Who has a conversation with it already goes on there. */
-export function BeginAlone({ slug }) {
+export function BeginAlone({ slug, recipe }) {
   const [failure, setFailure] = useState(null);
   const load = useCallback(() => loadPersonas().then(() => setFailure(null), setFailure), []);
   useEffect(() => { load(); }, [load]);
   useRecovery(failure, load);
   const persona = personas.value?.find((each) => each.slug === slug);
+  const before = recipe === "companion" ? persona?.conversation_id : null;
   useEffect(() => {
-    if (persona?.conversation_id) go(`/c/${persona.conversation_id}`, { replace: true });
-  }, [persona]);
+    if (before) go(`/c/${before}`, { replace: true });
+  }, [before]);
   if (failure) return html`<p class="hush" role="alert"><b>${failure.message}</b> ${retryHint(failure)}</p>`;
-  if (!personas.value || persona?.conversation_id) return html`<p class="hush" role="status">Opening …</p>`;
+  if (!personas.value || before) return html`<p class="hush" role="status">Opening …</p>`;
   if (!persona) {
     return html`
       <div class="room">
@@ -108,11 +110,11 @@ export function BeginAlone({ slug }) {
   }
   const vetoed = pref(`veto.with.${slug}`, []);
   const send = async (content, key) => {
-    const id = await beginConversation(persona, content, key, vetoed.peek());
+    const id = await beginConversation(persona, recipe, content, key, vetoed.peek());
     vetoed.value = [];
     go(`/c/${id}`);
   };
-  const above = html`<${Strip} name=${`with.${slug}`} query="recipe=companion" />`;
+  const above = html`<${Strip} name=${`with.${slug}`} query=${`recipe=${encodeURIComponent(recipe)}`} />`;
   return html`
     <header class="top"><span><b>A conversation with ${persona.name}</b></span></header>
     <div class="flow calm begin">
@@ -156,16 +158,26 @@ const personaColor = (persona) =>
     : /^#[0-9a-f]{6}$/i.test(persona.color) ? persona.color : colorOf(persona.slug));
 
 /** Where one talks to it: the conversation that there is, or the beginning of one. */
-const personaPath = (persona) =>
-  (persona.conversation_id ? `/c/${persona.conversation_id}` : `/?with=${encodeURIComponent(persona.slug)}`);
+function personaPath(persona, recipe) {
+  const begin = `/?with=${encodeURIComponent(persona.slug)}`;
+  if (recipe) return `${begin}&recipe=${encodeURIComponent(recipe)}`;
+  return persona.conversation_id ? `/c/${persona.conversation_id}` : begin;
+}
 
-/** A conversation with one of them, to choose instead of a council. */
-export function Companions({ short = false }) {
+/** Before a conversation by a copy of the companion's recipe: with whom. */
+export function ChooseAlone({ recipe }) {
+  return html`
+    <header class="top"><span><b>A new conversation</b> · ${recipe}</span></header>
+    <div class="flow begin"><div class="welcome short"><${Companions} recipe=${recipe} short /></div></div>`;
+}
+
+/** A conversation with one of them, to choose instead of a council; `recipe`: a copy of theirs. */
+export function Companions({ short = false, recipe = "" }) {
   useEffect(() => { loadPersonas().catch(() => {}); }, []);
   if (!personas.value?.length) return null;
   return html`
     <section class=${short ? "companions short" : "companions"} aria-labelledby="companions">
-      <h2 id="companions">Or talk with one alone</h2>
+      <h2 id="companions">${recipe ? "Whom would you like to talk with?" : "Or talk with one alone"}</h2>
       ${!short && html`
         <p class="soft">
           A companion is one voice in one column. It remembers you from one session to the next, and you see what it
@@ -174,10 +186,10 @@ export function Companions({ short = false }) {
       <ul class="ones">
         ${personas.value.map((persona) => html`
           <li key=${persona.slug} data-c style=${{ "--c": personaColor(persona) }}>
-            <a class="by" href=${personaPath(persona)}>
+            <a class="by" href=${personaPath(persona, recipe)}>
               <span class="mono" aria-hidden="true">${monogram(persona.name)}</span>
               ${persona.name}
-              ${persona.conversation_id && html`<span class="go-on"> go on</span>`}
+              ${persona.conversation_id && !recipe && html`<span class="go-on"> go on</span>`}
             </a>
             <p>${persona.about}</p>
           </li>`)}

@@ -1,7 +1,7 @@
 // @ts-check
 // The prompt line: who is asked, what is asked, what it will cost.
 import { api } from "../api.js";
-import { advisors, colorOf, conversations, labelOf } from "../lists.js";
+import { advisors, colorOf, companionRecipes, conversations, labelOf } from "../lists.js";
 import { enterSends, pref } from "../prefs.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 import { money, plural, compactNumber } from "../words.js";
@@ -14,7 +14,7 @@ function Chips({ chosen, onChange }) {
   const ever = useRef(new Set()); // who was once chosen here can be chosen again
   for (const id of chosen) ever.current.add(id);
   // Somebody who is talked to alone sits in no council, unless it was put there.
-  const apart = new Set(conversations.value.filter(({ recipe }) => recipe === "companion")
+  const apart = new Set(conversations.value.filter(({ recipe }) => companionRecipes.value.has(recipe))
     .flatMap((conversation) => conversation.advisors ?? []));
   const everyone = advisors.value.filter(({ id, active }) => active || ever.current.has(id) || !apart.has(id));
   const toggle = (id) =>

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { notifyFailure } from "../dialog.js";
 import { AssertionDialog } from "../evaluation/marks.js";
-import { advisors, conversations, loadConversations } from "../lists.js";
+import { advisors, companionRecipes, conversations, learnRecipes, loadConversations } from "../lists.js";
 import { UnreachableLine, retryHint } from "../load.js";
 import { Nowhere } from "../place.js";
 import { pref } from "../prefs.js";
@@ -11,7 +11,7 @@ import { go, route } from "../router.js";
 import { html, useEffect, useMemo, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { answerNow, conversationCommands } from "./actions.js";
-import { BeginAlone, personaOf, Strip } from "./companion.js";
+import { BeginAlone, ChooseAlone, personaOf, Strip } from "./companion.js";
 import { Composer, estimateFor } from "./composer.js";
 import { Flow, reveal } from "./flow.js";
 import { stillAsking, useAsksFirst } from "./phases.js";
@@ -86,6 +86,7 @@ function Conversation({ id }) {
   const details = live.details.value;
   const failure = live.failure.value;
   const asks = useAsksFirst(details?.recipe ?? "council");
+  useEffect(() => { if (details) learnRecipes([details.recipe]).catch(() => {}); }, [details?.recipe]);
   if (failure?.status === 404 && !details) {
     return html`<header class="top"></header><div class="room"><${Nowhere}>${failure.message}<//></div>`;
   }
@@ -160,7 +161,11 @@ function Beginning() {
 
 export function ConversationRoom() {
   const { parts, query } = route.value;
+  const recipe = query.get("recipe");
+  useEffect(() => { if (recipe) learnRecipes([recipe]).catch(() => {}); }, [recipe]);
   if (parts[0] === "c" && parts[1]) return html`<${Conversation} key=${parts[1]} id=${parts[1]} />`;
   const alone = query.get("with");
-  return alone ? html`<${BeginAlone} key=${alone} slug=${alone} />` : html`<${Beginning} />`;
+  if (alone) return html`<${BeginAlone} key=${alone} slug=${alone} recipe=${recipe ?? "companion"} />`;
+  if (companionRecipes.value.has(recipe)) return html`<${ChooseAlone} recipe=${recipe} />`;
+  return html`<${Beginning} />`;
 }

@@ -81,8 +81,7 @@ function Recipe({ entry, onCopy }) {
       </p>
       <div class="tools">
         <a href=${`/recipes/${entry.name}`} aria-label=${`Change the recipe ${title}`}>Change</a>
-        ${entry.name !== "companion" && html`
-          <button type="button" aria-label=${`Copy the recipe ${title}`} onClick=${onCopy}>Copy</button>`}
+        <button type="button" aria-label=${`Copy the recipe ${title}`} onClick=${onCopy}>Copy</button>
         ${entry.base && html`
           <a href=${`/?recipe=${entry.name}`} aria-label=${`Start a conversation with ${title}`}>
             Start a conversation

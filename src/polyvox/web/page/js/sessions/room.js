@@ -2,6 +2,7 @@
 // The sessions' room: stretches of talk, how each ended, and what became of it.
 import { api } from "../api.js";
 import { OFTEN, useCurrent } from "../current.js";
+import { companionRecipes, learnRecipes } from "../lists.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
@@ -24,6 +25,7 @@ async function load(count) {
     sessions.push(...page);
     full = page.length === PAGE;
   }
+  await learnRecipes(sessions.map(({ recipe }) => recipe));
   return { work, sessions: sessions.slice(0, count), more: sessions.length > count };
 }
 
@@ -36,7 +38,7 @@ function Row({ session, jobs, again }) {
       <div class="what">
         <h3>
           <a href=${`/sessions/${session.id}`} ref=${beside} dir="auto">${session.title || "Untitled"}</a>
-          ${session.recipe === "companion" && html` <span class="label">companion</span>`}
+          ${companionRecipes.value.has(session.recipe) && html` <span class="label">companion</span>`}
         </h3>
         ${session.first && html`<p class="began" dir="auto">${shorten(session.first, 110)}</p>`}
         <p class="soft">${plural(session.messages, "message")} · ${whyEnded(session)}</p>

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from typing import Any
 
 import pytest
 from tests.memory.house import Counted
 from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, of
 
-from polyvox.memory import loops, past, profile
-from polyvox.memory.startbrief import Known, brief
+from polyvox.memory import loops, profile, session_start
+from polyvox.memory.session_start import Known, brief
 from polyvox.memory.tables import derived, episodes, statements
 from polyvox.memory.tables.derived import Daily as StoredDaily
 from polyvox.memory.tables.derived import Summary
@@ -51,9 +52,9 @@ def statement(kind: Kind, session: str, text: str, at: int, quote: str = "") -> 
     )  # fmt: skip
 
 
-async def read(database: Database, session: str | None = None, **more: bool) -> Known:
+async def read(database: Database, session: str | None = None, **more: Any) -> Known:
     return await database.read(
-        lambda tx: past.read(tx, MINE, NOW, LISBON, session, **more).known, ME
+        lambda tx: session_start.read(tx, MINE, NOW, LISBON, session, **more).known, ME
     )
 
 
@@ -76,7 +77,7 @@ async def test_a_start_asks_no_more_where_more_was_left_open(database: Database)
     async def count() -> int:
         def look(tx: Tx) -> int:
             counted = Counted(tx)
-            past.read(counted, MINE, NOW, LISBON)
+            session_start.read(counted, MINE, NOW, LISBON)
             return counted.statements
 
         return await database.read(look, ME)
@@ -229,6 +230,6 @@ async def test_a_session_that_claims_to_end_later_lasts_until_its_last_word(
 
 async def test_sessions_of_a_year_before_are_told_then(database: Database) -> None:
     await remember(database, "then", "We sailed to the island", ago=HOUR)
-    for number in range(past.SESSIONS):
+    for number in range(session_start.SESSIONS):
         await remember(database, f"s{number}", "We stayed", ago=-DAY - number * HOUR)
     assert [one.session_id for one in (await read(database)).sessions] == ["then"]
