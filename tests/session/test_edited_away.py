@@ -49,7 +49,7 @@ def noted(body: Any) -> Script:
         for one in shown
         if one.get("text") in (PLUMBER, DENTIST) and "n" in one
     ]
-    return Script(text=json.dumps({"loops": loops, "summary": "They called."}))
+    return Script(text=json.dumps({"facts": [], "loops": loops, "summary": "They called."}))
 
 
 def only(*names: str) -> dict[str, set[str]]:
