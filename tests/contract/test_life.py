@@ -32,10 +32,21 @@ async def test_a_stored_database_shows_what_it_showed(tmp_path: Path) -> None:
     async with open_life(tmp_path, before["time"]) as life:
         answers = await read(life.app, before["ids"])
     # The tables were brought up to date when it was opened, after a copy was made.
-    backups = answers["/api/memory/facts/{fact}/forget"]["body"]["backups"]
+    forget = "/api/memory/facts/{fact}/forget"
+    going, went = (each.pop(forget)["body"] for each in (answers, before["answers"]))
+    backups = going.pop("backups")
     assert [name.partition("-")[0] for name in backups] == ["polyvox.db.v16"]
-    backups.clear()
-    assert differences(answers, before["answers"]) == []
+    # A fact goes alone; when the answers were kept, its message and all that came of it went too.
+    assert going.pop("facts") == went["facts"]
+    assert going.pop("indexRows") == 1
+    assert not any(going.values()), going
+    # Links say what a fact corrects or takes back, not the fact itself.
+    facts = ("export/body/facts/0", "facts/body/0", "facts/{fact}/body", "items/body/items/0/fact")
+    gone = [f"//api/memory/{one}/{name} is gone" for one in facts for name in LINKED]
+    assert sorted(differences(answers, before["answers"])) == sorted(gone)
+
+
+LINKED = ("corrects", "retracts")
 
 
 def differences(now: Any, before: Any, path: str = "") -> list[str]:

@@ -194,8 +194,8 @@ async def test_a_message_that_is_let_in_later_is_remembered_then(database: Datab
 async def test_what_was_only_recalled_becomes_no_fact(
     database_url: str, tmp_path: Path, model: str
 ) -> None:
-    """A session whose prompts held memories, and whose answer repeats them, is ingested twice: the
-    model is shown the person's words alone, and nothing new is known."""
+    """A session whose prompts held memories, and whose answer repeats them, is ingested twice: only
+    the person's own words may be noted, and nothing new is known."""
     url = "" if database_url.startswith("sqlite") else database_url
     async with open_nest(url, tmp_path / "home") as nest:
         await nest.everywhere()
@@ -214,9 +214,10 @@ async def test_what_was_only_recalled_becomes_no_fact(
         nest.clock[0] += MINUTE
         session = await nest.close_session(nest.ids["companion"])
         assert await known(nest) == before
-        shown = [one.body.decode().lower() for one in nest.house.provider.requests("notes")]
-        assert bool(shown) == bool(model)
-        assert not any(WORD in text for text in shown)
+        asked = [one.json()["messages"] for one in nest.house.provider.requests("notes")]
+        assert bool(asked) == bool(model)
+        lines = [line for messages in asked for line in messages[-1]["content"].splitlines()]
+        assert not any(WORD in line.lower() for line in lines if line.startswith('{"n"'))
 
         def again(tx: Tx) -> None:
             own = Partition.own(Scope())
@@ -229,12 +230,8 @@ async def test_what_was_only_recalled_becomes_no_fact(
         assert await known(nest) == before
 
 
-async def known(nest: Any) -> dict[str, list[Any]]:
-    def read(tx: Tx) -> dict[str, list[Any]]:
-        return {
-            table: sorted(tx.all(f"SELECT id, text FROM {table}"))
-            for table in ("facts", "loop_sightings")
-        } | {"profile": sorted(tx.all("SELECT id, value FROM profile_entries"))}
-
-    found: dict[str, list[Any]] = await nest.polyvox.database.read(read, ME)
+async def known(nest: Any) -> list[Any]:
+    found: list[Any] = await nest.polyvox.database.read(
+        lambda tx: tx.all("SELECT id, text FROM statements ORDER BY id"), ME
+    )
     return found

@@ -54,19 +54,6 @@ async def test_a_session_of_another_conversation_is_over_too(tmp_path: Path) -> 
         assert left == []
 
 
-async def test_what_needs_no_model_is_noted_too(tmp_path: Path) -> None:
-    """An instruction of the session that was just left holds in the next one."""
-    clock = Hand()
-    async with open_room(tmp_path, clock=clock, models={"default": "local:default"}) as room:
-        ann = await room.advisor("Ann")
-        talk = await room.conversation(ann)
-        await room.say(talk, "Always answer in one sentence.")
-        clock.on(minutes=6)
-        await room.say(talk, "Shall I move?")
-        held = told(room.provider.requests("m1")[-1])
-        assert "Always answer in one sentence" in held["standing_instructions"]
-
-
 @pytest.mark.parametrize("hangs", [False, True])
 async def test_what_cannot_be_remembered_in_time_costs_no_turn(
     tmp_path: Path, hangs: bool, caplog: pytest.LogCaptureFixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.provider import Script
@@ -38,6 +40,18 @@ async def known(room: Room, now: int) -> dict[str, set[str]]:
     return await room.polyvox.database.read(read, ME)
 
 
+def noted(body: Any) -> Script:
+    """Both are loops, where they were said."""
+    lines = body["messages"][-1]["content"].splitlines()
+    shown = [json.loads(line) for line in lines if line.startswith("{")]
+    loops = [
+        {"n": one["n"], "quote": one["text"], "text": one["text"]}
+        for one in shown
+        if one.get("text") in (PLUMBER, DENTIST) and "n" in one
+    ]
+    return Script(text=json.dumps({"facts": [], "loops": loops, "summary": "They called."}))
+
+
 def only(*names: str) -> dict[str, set[str]]:
     return {"loops": set(names), "recalled": set(names)}
 
@@ -57,10 +71,11 @@ async def test_only_the_branch_that_was_taken_is_remembered(
         tmp_path,
         database=database_url,
         clock=clock,
-        models={"default": "local:none", "memory": ""},
+        models={"default": "local:none", "memory": "lab:notes"},
         memory={"judge": when == "judged"},
     ) as room:
         polyvox = room.polyvox
+        room.provider.made("notes", noted)
         ann = await room.advisor("Ann", Script(text="Noted."))
         talk = await room.conversation(ann)
         await room.say(talk, FILLER[0])

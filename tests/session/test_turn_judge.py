@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.provider import Script
 from tests.session.remembered import FILLER, OWN, told
 from tests.session.room import ME, Hand, Room, open_room
 
 from polyvox.memory import derive, loops
-from polyvox.memory.tables import derived, episodes, facts
+from polyvox.memory.tables import derived, episodes, statements
 from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.store.sessions import INGEST
@@ -30,9 +29,9 @@ def everything(tx: Tx) -> dict[str, list[Any]]:
             for row in tx.all("SELECT session_id FROM transcripts ORDER BY number")
             for one in episodes.episodes_of(tx, OWN, row[0])
         ],
-        "facts": sorted(one.text for one in facts.every(tx, OWN)),
+        "facts": sorted(one.text for one in statements.every(tx, OWN, ["fact"])),
         "loops": sorted((one.text, len(one.evidence)) for one in every),
-        "profile": tx.all("SELECT field, value FROM profile_entries ORDER BY field, value"),
+        "profile": [one.text for one in statements.every(tx, OWN, ["instruction"])],
         "summaries": [one.text for one in derived.list_summaries(tx, OWN, "session", 9)],
     }
 
@@ -41,26 +40,23 @@ async def session_of(room: Room, turn_id: str) -> str:
     return (await room.turn(turn_id))[0].session_id or ""
 
 
-@pytest.mark.parametrize("way", ["rules", "model"])
 async def test_a_turn_is_remembered_before_its_session_ends(
-    tmp_path: Path, database_url: str, way: str
+    tmp_path: Path, database_url: str
 ) -> None:
     """The same is remembered in the end, judged or not."""
     seen = []
     for judge in (True, False):
         clock = Hand()
         url = database_url if judge else ""
-        models = {"default": "scripted:echo", "memory": "lab:notes" if way == "model" else ""}
+        models = {"default": "scripted:echo", "memory": "lab:notes"}
         async with open_room(
             tmp_path / str(judge), database=url, clock=clock, models=models, memory={"judge": judge}
         ) as room:
             fact = {"text": "They have a bank", "quote": "the bank", "n": 0}
-            notes = {"facts": [fact], "summary": "They spoke of a bank."}
+            wish = {"text": WISH, "quote": WISH, "n": 0}
+            notes = {"facts": [fact], "instructions": [wish], "summary": "They spoke of a bank."}
             room.provider.script("notes", Script(text=json.dumps(notes)))
             polyvox = room.polyvox
-            if way == "rules":
-                local = polyvox.settings.models.model_copy(update={"default": "local:none"})
-                polyvox.models.use(polyvox.settings.model_copy(update={"models": local}))
             ann = await room.advisor("Ann", Script(text="Noted."))
             bob = await room.advisor("Bob", Script(text="Noted as well."))
             talk = await room.conversation(ann, bob)
@@ -74,7 +70,7 @@ async def test_a_turn_is_remembered_before_its_session_ends(
                 assert found["summaries"] == [], "a session that goes on has none"
                 calls.append(len(room.provider.requests("notes")))
                 clock.on(minutes=1)
-            if judge and way == "model":
+            if judge:
                 assert calls == [1, 2, 3, 4, 5], "each turn is read once"
             await room.again(answers[0].id, retry=False)
             await polyvox.end_session(ME, await session_of(room, turn.id))
