@@ -174,9 +174,7 @@ RECALL = [
         "asked for and not there: one honest line",
         talk(ASKED),
         f"{OPENING} supplemental_context",
-        texts={
-            "supplemental_context": "Nothing was found for those words. Use what stands above, or ask."
-        },
+        texts={"supplemental_context": "Nothing was found for those words. Use what"},
         trace={"recall.decision": "nothing found"},
     ),
     Situation(

@@ -106,9 +106,9 @@ class Look:
             claims.read(self.tx, self.partition, [*{doc for some in told for doc in some}])
         )
         seen = []
-        for sight, question, mine, numbers in zip(sights, questions, texts, told, strict=True):
+        for sight, question, mine, docs in zip(sights, questions, texts, told, strict=True):
             places = sight.places
-            held = {d: known[d] for d in numbers if d in known and self._tells(known[d], places)}
+            held = {d: known[d] for d in docs if d in known and self._tells(known[d], places)}
             for doc, claim in held.items():
                 terms = " ".join(claim.terms)
                 mine.append(Text.of(doc, claim.at, terms, claim.pinned, asked))
