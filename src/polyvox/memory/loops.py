@@ -85,10 +85,18 @@ def listed(
         there = one.session_id is not None
         return one.place not in out and not (there and (late or one.session_id == without))
 
-    said = [one for one in rows.every(tx, partition, ["loop"]) if counts(one)]
-    links = [one for one in rows.links(tx, partition, ["loop"]) if counts(one)]
-    held = view(said, links)
-    every = [_loop(chain, now) for chain in chains(list(held.values()))]
+    links = [
+        link
+        for link in rows.links(tx, partition, ["loop"])
+        if link.by_id is not None or counts(link)  # one loop, whichever of its words are left out
+    ]
+    held = view(rows.every(tx, partition, ["loop"]), links)
+    every = [
+        _loop(kept, now)
+        for chain in chains(list(held.values()))
+        if (kept := [one for one in chain if counts(one.statement)])
+        and (_spoken(kept) or not _spoken(chain))
+    ]
     wanted = [
         one for one in every if one.status in statuses and (domain is None or one.domain == domain)
     ]
@@ -181,17 +189,25 @@ def horizon_of(due: date | None, said_on: date) -> Horizon:
     return "today" if days <= 1 else "this_week" if days <= 7 else "ongoing"
 
 
+def _spoken(chain: Sequence[Held]) -> list[Statement]:
+    return [one.statement for one in chain if one.statement.session_id is not None]
+
+
 def _loop(chain: Sequence[Held], now: int) -> Loop:
     first, last = chain[0].statement, chain[-1].statement
     plan = last.plan or Plan()
-    said = [one.statement for one in chain if one.statement.session_id is not None]
-    evidence = tuple(dict.fromkeys(each for one in chain for each in one.evidence))
+    said = _spoken(chain)
+    places = {one.place for one in said}
+    quotes = (each for one in chain for each in one.evidence)
+    evidence = tuple(
+        dict.fromkeys(each for each in quotes if (each.session_id, each.index) in places)
+    )
     seen_at = max([last.said_at, *(one.said_at for one in said)])
     pinned = any(one.statement.pinned for one in chain)
     ended = chain[-1] if chain[-1].over in ("done", "dropped", "ended") else None
     if ended is not None:
         status: LoopStatus = "done" if ended.over == "done" else "dropped"
-    elif pinned or now - seen_at <= STALE[plan.horizon]:
+    elif pinned or now - max(seen_at, chain[-1].reopened_at or 0) <= STALE[plan.horizon]:
         status = "open"
     else:
         status = "needs_review" if plan.horizon == "ongoing" else "stale"

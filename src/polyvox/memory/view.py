@@ -31,6 +31,10 @@ class Held:
     """The statement that stands in its place, or the link that says it is over."""
     evidence: tuple[Evidence, ...] = ()
     """Where it was said, repetitions included, the oldest first."""
+    follower: str | None = None
+    """The statement that stands in its place, even if it was over before."""
+    reopened_at: int | None = None
+    """When a person last took it up again."""
 
     @property
     def status(self) -> Status:
@@ -67,21 +71,30 @@ def view(
     for old, new in [*_by_slot(slots.values()), *_by_link(said, known)]:
         if new.said_at > reopened.get(old.id, -1):
             ends[old.id].append(Held(old, max(new.said_at, old.said_at), "superseded", new.id))
-    for link in said:
+    followers = {name: min(found, key=_first).by for name, found in ends.items()}
+    outcomes: dict[str, Held] = {}
+    for link in sorted(said, key=lambda one: (one.said_at, one.session_id is None, one.id)):
         old = known[link.target_id]
-        counts = link.said_at >= old.said_at and link.said_at > reopened.get(old.id, -1)
-        if link.kind in ("done", "dropped", "ended") and counts:
+        if link.said_at < old.said_at or link.said_at <= reopened.get(old.id, -1):
+            continue
+        if link.kind in ("done", "dropped"):  # the last word on it counts
+            outcomes[old.id] = Held(old, link.said_at, link.kind, link.id)
+        elif link.kind == "ended":
             ends[old.id].append(Held(old, link.said_at, link.kind, link.id))
             if link.session_id is None:  # what a person took back is not inferred again
                 for new in slots[slot_of(old)]:
                     late = new.said_at > link.said_at > reopened.get(new.id, -1)
                     if new.source == "inferred" and late:
                         ends[new.id].append(Held(new, new.said_at, link.kind, link.id))
+    for name, end in outcomes.items():
+        ends[name].append(end)
     held = {
-        one.id: min(
-            ends[one.id], key=lambda end: (end.valid_to or 0, end.by or ""), default=Held(one)
+        name: replace(
+            min(ends[name], key=_first, default=Held(one)),
+            follower=followers.get(name),
+            reopened_at=reopened.get(name),
         )
-        for one in known.values()
+        for name, one in known.items()
     }
     replaced: dict[str, list[Statement]] = defaultdict(list)
     for one in held.values():
@@ -91,6 +104,10 @@ def view(
         name: replace(one, evidence=_evidence(one.statement, replaced[name]))
         for name, one in held.items()
     }
+
+
+def _first(end: Held) -> tuple[int, str]:
+    return end.valid_to or 0, end.by or ""
 
 
 def _by_slot(slots: Iterable[list[Statement]]) -> list[tuple[Statement, Statement]]:
@@ -149,11 +166,7 @@ def _said(one: Statement) -> tuple[Evidence, ...]:
 def chains(held: Sequence[Held]) -> list[list[Held]]:
     """Statements that stand in each other's place, each chain the oldest first."""
     by_id = {one.statement.id: one for one in held}
-    followers: dict[str, str] = {
-        one.statement.id: one.by
-        for one in held
-        if one.over == "superseded" and one.by is not None and one.by in by_id
-    }
+    followers = {one.statement.id: one.follower or "" for one in held if one.follower in by_id}
     chain_of: dict[str, list[Held]] = defaultdict(list)
     for one in sorted(held, key=lambda each: order(each.statement)):
         last, seen = one.statement.id, set[str]()
