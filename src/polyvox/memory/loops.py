@@ -6,7 +6,7 @@ It has the id of the first and the words of the last.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from typing import Literal
@@ -88,7 +88,9 @@ def listed(
     said = [one for one in rows.every(tx, partition, ["loop"]) if counts(one)]
     links = [one for one in rows.links(tx, partition) if counts(one)]
     held = view(said, links)
-    every = [_loop(chain, now) for chain in chains(list(held.values()))]
+    reopened = sorted((one.said_at, one.target_id) for one in links if one.kind == "reopens")
+    looked = {target: at for at, target in reopened}
+    every = [_loop(chain, now, looked) for chain in chains(list(held.values()))]
     wanted = [
         one for one in every if one.status in statuses and (domain is None or one.domain == domain)
     ]
@@ -181,12 +183,13 @@ def horizon_of(due: date | None, said_on: date) -> Horizon:
     return "today" if days <= 0 else "this_week" if days <= 7 else "ongoing"
 
 
-def _loop(chain: Sequence[Held], now: int) -> Loop:
+def _loop(chain: Sequence[Held], now: int, looked: Mapping[str, int]) -> Loop:
+    """One loop of its chain; `looked`: when a person said of a statement that it is still open."""
     first, last = chain[0].statement, chain[-1].statement
     plan = last.plan or Plan()
     said = [one.statement for one in chain if one.statement.session_id is not None]
     evidence = tuple(dict.fromkeys(each for one in chain for each in one.evidence))
-    seen_at = max([last.said_at, *(one.said_at for one in said)])
+    seen_at = max([last.said_at, *(one.said_at for one in said), looked.get(last.id, 0)])
     pinned = any(one.statement.pinned for one in chain)
     ended = chain[-1] if chain[-1].over in ("done", "dropped", "ended") else None
     if ended is not None:
