@@ -106,7 +106,9 @@ def test_what_is_hardly_about_a_question_stands_apart(here: Here, tmp_path: Path
     times = {"startedAt": "2024-05-11T09:00:00Z", "endedAt": "2024-05-11T09:05:00Z"}
     file.write_text(json.dumps({"sessionId": "s2", **times, "messages": messages}))
     here("memory", "ingest", str(file))
-    sure, rest = here("memory", "query", "When shall I call the bank?").out.split("\nless likely:\n")
+    sure, rest = here("memory", "query", "When shall I call the bank?").out.split(
+        "\nless likely:\n"
+    )
     assert SAYS in sure
     assert said[0] not in sure
     assert said[0] in rest

@@ -93,8 +93,8 @@ class Asker:
         if isinstance(text, dict):
             return text
         raise ProtocolError(
-            f"{model} was asked twice, and its reply {wrong}.",
-            "Retry the job, or name a more capable model as models.memory.",
+            f"{model} did not return valid notes: its reply {wrong}.",
+            "Retry, or choose a more capable model for memory.",
         )
 
     async def _reply(
@@ -116,7 +116,7 @@ class Asker:
         if finish == "length":
             return text, "was cut off before its end"
         found = read(text, has, lists)
-        return (text, "holds no such data") if found is None else (found, "")
+        return (text, "lacks the data it was asked for") if found is None else (found, "")
 
     async def check_cap(self, scope: Scope) -> None:
         """Refuse to spend more than a day may cost."""

@@ -224,9 +224,9 @@ def _statements(tx: Tx, partition: Partition, target: Target, now: int) -> list[
         for other in near
         if slot_of(other) == slot_of(one) and rows.plain(other.text) == rows.plain(one.text)
     }
-    while more := {
-        name for name, each in held.items() if each.said_again and each.by in same
-    } - same:
+    while (
+        more := {name for name, each in held.items() if each.said_again and each.by in same} - same
+    ):
         same |= more
     return [other for other in near if other.id in same] or [one]
 
