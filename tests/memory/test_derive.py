@@ -134,14 +134,14 @@ async def test_the_model_sees_the_persons_words_as_data_and_nothing_else(desk: D
 @pytest.mark.parametrize(
     ("replies", "why"),
     [
-        (["I'm sorry, I can't help with that."] * 2, "holds no such data"),
-        (['{"facts": [{"n": 0, "quote": "I mo'] * 2, "holds no such data"),
+        (["I'm sorry, I can't help with that."] * 2, "lacks the data"),
+        (['{"facts": [{"n": 0, "quote": "I mo'] * 2, "lacks the data"),
         (
             [Script(pieces=('{"facts": [',), fault="length")] * 2,
             "was cut off before its end",
         ),
-        (["[]", '"facts"'], "holds no such data"),
-        ([{"facts": "none"}, {"facts": [[[]]]}], "holds no such data"),
+        (["[]", '"facts"'], "lacks the data"),
+        ([{"facts": "none"}, {"facts": [[[]]]}], "lacks the data"),
         ([Script(fault="refusal")], ""),
         ([Script(status=500)], ""),
         ([Script(empty=True)], ""),
@@ -196,7 +196,7 @@ async def test_one_repair_is_asked_for_and_taken(desk: Desk) -> None:
     assert len(await desk.memory.facts(ME, PART)) == 1
     again = desk.provider.log[1].json()["messages"]
     assert [one["role"] for one in again] == ["system", "user", "assistant", "user"]
-    assert "holds no such data" in again[-1]["content"]
+    assert "lacks the data" in again[-1]["content"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""The memory room: what is remembered, from where; asked, corrected, pinned, kept out, forgotten.
-Whatever the page shows is what the server says afterwards."""
+"""The memory room: facts and their sources; searched, added, corrected, undone, pinned, hidden and
+deleted. Whatever the page shows is what the server says afterwards."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ async def talked(house: House) -> tuple[str, str]:
         house.provider,
         facts=[fact("I live in a house by the river", HOUSE, "home")],
         loops=[loop("I'll call the bank on Monday", "Call the bank")],
+        profile=[{"quote": "Call me Ana", "field": "name", "text": "Ana"}],
     )
     (one,) = await house.voices("A river is good company.")
     conversation = await house.conversation(one, title="By the river")
@@ -74,7 +75,7 @@ async def test_what_is_remembered_and_from_where(house: House, desk: Desk) -> No
     today = datetime.now(UTC).date().isoformat()
     assert today in await one.locator(".margin-note").inner_text()
     await expect(one.locator("figcaption")).to_contain_text("You")
-    await expect(page.get_by_text("1 statement", exact=True)).to_be_visible()
+    await expect(page.get_by_text("1 fact", exact=True)).to_be_visible()
     assert await spill(page) == []
     await one.get_by_role("link", name="By the river").click()
     await expect(page).to_have_url(f"{house.url}/c/{conversation}#{turn}")
@@ -87,70 +88,145 @@ async def test_what_is_remembered_and_from_where(house: House, desk: Desk) -> No
 
 
 @reads
-async def test_a_fact_is_put_rightly(house: House, desk: Desk) -> None:
+async def test_a_fact_is_corrected_and_that_undone(house: House, desk: Desk) -> None:
     await talked(house)
     page = await desk.open("/memory")
     await press(entry(page, HOUSE), "Correct").click()
-    field = page.get_by_role("textbox", name="Put it rightly")
+    field = page.get_by_role("textbox", name="Corrected text")
     await expect(field).to_be_focused()
     await expect(field).to_have_value(HOUSE)
     await field.fill("Lives on a boat on the river.")
     await page.reload()  # whoever comes back finds it as it was left
     await expect(field).to_have_value("Lives on a boat on the river.")
-    days = page.get_by_role("link", name="Days", exact=True)
-    await days.click()
-    await expect(days).to_have_attribute("aria-current", "page")
-    await page.get_by_role("link", name="Remembered", exact=True).click()
-    await expect(field).to_have_value("Lives on a boat on the river.")
     await tool(page, "Save").click()
     mine = entry(page, "Lives on a boat on the river.")
     await expect(mine.locator(".was del")).to_have_text(HOUSE)
     await expect(press(mine, "Correct")).to_be_focused()
-    (now,) = await known(house)
-    assert (now["text"], now["source"]) == ("Lives on a boat on the river.", "manual")
-    (old,) = await known(house, "&only=superseded")
-    assert (old["text"], now["corrects"]) == (HOUSE, old["id"])
+    assert [one["source"] for one in await known(house)] == ["manual"]
+    assert [one["text"] for one in await known(house, "&only=superseded")] == [HOUSE]
 
     await press(mine, "History").click()
     line = mine.locator(".line li")
     await expect(line).to_have_count(2)
     await expect(line.first).to_contain_text("I live in a house by the river")
     await expect(line.last).to_contain_text("until now")
-    await page.get_by_role("radio", name="Superseded").check()
-    await expect(entry(page, HOUSE).locator(".marks")).to_contain_text("superseded")
-    await expect(press(entry(page, HOUSE), "Correct")).to_have_count(0)
+    await press(mine, "Undo").click()
+    await expect(page.locator(".statement")).to_have_text([HOUSE])
+    assert [one["text"] for one in await known(house)] == [HOUSE]
 
 
 @reads
-async def test_changing_ones_mind_changes_nothing(house: House, desk: Desk) -> None:
-    await talked(house)
-    page = await desk.open("/memory")
-    before = await known(house)
-    correct = press(entry(page, HOUSE), "Correct")
-    await correct.click()
-    await page.get_by_role("textbox", name="Put it rightly").fill("Lives nowhere.")
-    await page.keyboard.press("Escape")
-    await expect(correct).to_be_focused()
-    await expect(entry(page, HOUSE)).to_be_visible()
-    await correct.click()
-    await expect(page.get_by_role("textbox", name="Put it rightly")).to_have_value(HOUSE)
-    await tool(page, "Save").click()
-    await expect(page.get_by_role("textbox", name="Put it rightly")).to_have_count(0)
-    assert await known(house) == before
-
-
-@reads
-async def test_what_was_superseded_is_kept_with_its_time(house: House, desk: Desk) -> None:
+async def test_an_outdated_fact_is_still_true(house: House, desk: Desk) -> None:
+    """What was said twice is one fact; what was replaced comes back with one press."""
     await moved(house)
+    await remember(
+        house, "s3", "Yes, I live in a house by the river.",
+        facts=[fact("I live in a house by the river", HOUSE, "home")],
+    )  # fmt: skip
     page = await desk.open("/memory")
     now = entry(page, HOUSE)
-    await expect(now.locator(".was del")).to_have_text("Lives above the bakery.")
-    await press(now, "History").click()
-    await expect(now.locator(".line li").first).to_contain_text("“I live above the bakery”")
-    await page.goto("/memory?only=superseded")
-    await expect(page.get_by_role("radio", name="Superseded")).to_be_checked()
-    await expect(entry(page, "Lives above the bakery.")).to_be_visible()
     await expect(page.locator(".memo")).to_have_count(1)
+    await expect(now.locator(".marks")).to_contain_text("said 2 times")
+    await expect(now.locator(".was del")).to_have_text("Lives above the bakery.")
+    await page.get_by_role("radio", name="Outdated").check()
+    await expect(page).to_have_url(f"{house.url}/memory?only=superseded")
+    old = entry(page, "Lives above the bakery.")
+    await expect(page.locator(".memo")).to_have_count(1)
+    await expect(old.locator(".marks")).to_contain_text("replaced")
+    await press(old, "Still true").click()
+    await expect(page.get_by_text("Nothing is outdated.")).to_be_visible()
+    texts = {one["text"] for one in await known(house)}
+    assert texts == {HOUSE, "Lives above the bakery."}
+
+
+@reads
+async def test_a_fact_is_deleted_and_its_message_stays(house: House, desk: Desk) -> None:
+    desk.allow("status of 404")
+    await moved(house)
+    page = await desk.open("/memory")
+    other = await desk.beside(page, "/memory")
+    await expect(entry(other, HOUSE)).to_be_visible()
+    await press(entry(page, HOUSE), "Delete").click()
+    dialog = page.get_by_role("dialog", name="Delete this fact?")
+    await expect(dialog).to_contain_text("becomes current again: “Lives above the bakery.”")
+    await expect(dialog).to_contain_text("The message it came from stays.")
+    await tool(dialog, "Keep").click()
+    await expect(entry(page, HOUSE)).to_be_visible()
+    await press(entry(page, HOUSE), "Delete").click()
+    await tool(dialog, "Delete").click()
+    for tab in (page, other):
+        await expect(tab.locator(".statement")).to_have_text(["Lives above the bakery."])
+    found = (await house.get("/api/memory/items?q=river")).json()["items"]
+    assert [one["kind"] for one in found] == ["message"]
+
+
+@pytest.mark.parametrize("house", [{"models": {"default": "local:tiny"}}], indirect=True)
+async def test_memory_is_told_outright_without_a_model(house: House, desk: Desk) -> None:
+    page = await desk.open("/memory", size="phone")
+    await expect(page.get_by_text("Nothing is remembered yet.")).to_be_visible()
+    await expect(page.get_by_text("There is no capable model for memory")).to_be_visible()
+    await ingest(house, "s1", "I'll call the bank tomorrow. The sky is blue over the river.")
+    await worked(house)
+    await page.reload()
+    await expect(page.get_by_text("1 session can be searched above.")).to_be_visible()
+    await tool(page, "Add something to remember").click()
+    await page.get_by_role("textbox", name="What should be remembered?").fill("My bike is green.")
+    await tool(page, "Save").click()
+    await expect(entry(page, "My bike is green.").locator(".speaker")).to_have_text("You")
+    assert await spill(page) == []
+    await page.get_by_role("searchbox").fill("sky")
+    await expect(entry(page, "The sky is blue")).to_be_visible()
+
+    await page.goto("/")
+    composer = page.get_by_role("textbox", name="Your message")
+    await composer.fill("/remember")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("There is nothing to remember.")
+    await composer.fill("/remember The key is under the mat.")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".notices")).to_contain_text("Remembered: “The key is under")
+    await expect(composer).to_have_value("")
+    texts = [one["text"] for one in await known(house)]
+    assert texts == ["The key is under the mat.", "My bike is green."]
+    assert (await house.get("/api/conversations")).json()["items"] == []
+
+
+@pytest.mark.parametrize("house", [{"models": {"default": ""}}], indirect=True)
+async def test_an_online_model_reads_private_talks_only_if_allowed(
+    house: House, desk: Desk
+) -> None:
+    """Asked where the default model is changed, and in the memory room."""
+    (one,) = await house.voices("A river is good company.")
+    await house.say(await house.conversation(one), SAID)
+    (session,) = (await house.get("/api/sessions")).json()
+    await house.post(f"/api/sessions/{session['id']}/end")
+    await worked(house)
+    away = {"kind": "openai", "base_url": "https://away.example/v1", "models": ["big"]}
+    assert (await house.put("/api/providers/away", away)).status == 200
+    await house.put("/api/keys/away", {"key": "sk-away"})
+    page = await desk.open("/settings", size="phone")
+    field = page.get_by_label("Default model")
+    await field.fill("away:big")
+    await field.press("Enter")
+    asked = page.get_by_role("region", name="Private conversations")
+    await expect(asked).to_contain_text("1 conversation was held with a model on this computer.")
+    await expect(asked).to_contain_text("away:big runs online.")
+    assert await spill(page) == []
+    await tool(asked, "Keep private").click()
+    await expect(asked).to_have_count(0)
+    shared = [
+        row["value"]
+        for row in (await house.get("/api/settings/page")).json()["settings"]
+        if row["name"] == "memory.share"
+    ]
+    assert shared == ["never"]
+    await page.goto("/memory")
+    await expect(page.get_by_text("stays private")).to_be_visible()
+    await house.patch("/api/settings", {"memory.share": "ask"})
+    await page.reload()
+    await tool(asked, "Allow").click()
+    await expect(asked).to_have_count(0)
+    assert (await house.get("/api/memory/overview")).json()["keptLocal"] == 0
 
 
 @reads
@@ -164,8 +240,8 @@ async def test_pinned_and_kept_out(house: House, desk: Desk) -> None:
     await expect(page.locator(".statement")).to_have_text(["Her sister is a nurse.", HOUSE])
     await press(entry(page, HOUSE), "Pin").click()
     await expect(press(entry(page, HOUSE), "Unpin")).to_have_attribute("aria-pressed", "true")
-    await press(entry(page, "nurse"), "Exclude").click()
-    await expect(entry(page, "nurse").locator(".marks")).to_contain_text("no answer sees it")
+    await press(entry(page, "nurse"), "Hide").click()
+    await expect(entry(page, "nurse").locator(".marks")).to_contain_text("hidden from advisors")
     marks = {one["text"]: (one["pinned"], one["excluded"]) for one in await known(house)}
     assert marks == {HOUSE: (True, False), "Her sister is a nurse.": (False, True)}
     told = (await house.get("/api/memory/search?q=nurse")).json()["facts"]
@@ -176,13 +252,13 @@ async def test_pinned_and_kept_out(house: House, desk: Desk) -> None:
     await expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
     await page.get_by_role("radio", name="Pinned").check()
     await expect(page.locator(".statement")).to_have_text([HOUSE])
-    await page.get_by_role("radio", name="Excluded").check()
+    await page.get_by_role("radio", name="Hidden").check()
     await expect(page.locator(".statement")).to_have_text(["Her sister is a nurse."])
-    await press(entry(page, "nurse"), "Include").click()
-    await expect(press(entry(page, "nurse"), "Exclude")).to_be_visible()
+    await press(entry(page, "nurse"), "Show").click()
+    await expect(press(entry(page, "nurse"), "Hide")).to_be_visible()
     assert not any(one["excluded"] for one in await known(house))
     await page.reload()
-    await expect(page.get_by_text("Nothing is excluded.")).to_be_visible()
+    await expect(page.get_by_text("Nothing is hidden.")).to_be_visible()
 
 
 @reads
@@ -190,7 +266,7 @@ async def test_asking_ones_memory(house: House, desk: Desk) -> None:
     await moved(house)
     conversation, turn = await talked(house)
     page = await desk.open("/memory", size="phone")
-    field = page.get_by_role("searchbox", name="Ask your memory")
+    field = page.get_by_role("searchbox", name="Search your memory")
     await field.press_sequentially("bak")
     await expect(page).to_have_url(f"{house.url}/memory?q=bak")
     await field.press_sequentially("ery")
@@ -201,19 +277,19 @@ async def test_asking_ones_memory(house: House, desk: Desk) -> None:
     await page.go_forward()
     await expect(field).to_have_value("bakery")
     old = entry(page, "Lives above the bakery.")
-    await expect(old.locator(".marks")).to_contain_text("superseded")
+    await expect(old.locator(".marks")).to_contain_text("replaced")
     said = entry(page, "I live above the bakery.")
     await expect(said.locator(".whence")).to_contain_text("You")
     await expect(page.get_by_role("status").filter(has_text="about “bakery”")).to_be_visible()
     await expect(page.get_by_role("radio")).to_have_count(0)
 
-    await press(said, "Exclude").click()
-    await expect(said.locator(".marks")).to_contain_text("no answer sees it")
+    await press(said, "Hide").click()
+    await expect(said.locator(".marks")).to_contain_text("hidden from advisors")
     told = (await house.get("/api/memory/items?only=excluded")).json()["items"]
     out = [one["message"]["text"] for one in told if one["message"]]
     assert out == ["I live above the bakery."]
-    await press(said, "Include").click()
-    await expect(press(said, "Exclude")).to_be_visible()
+    await press(said, "Show").click()
+    await expect(press(said, "Hide")).to_be_visible()
     assert (await house.get("/api/memory/items?only=excluded")).json()["items"] == []
 
     await field.fill("good company")
@@ -224,9 +300,9 @@ async def test_asking_ones_memory(house: House, desk: Desk) -> None:
     await page.go_back()
     await expect(field).to_have_value("good company")
     await field.fill("zebra")
-    await expect(page.get_by_text("Nothing that is remembered is about “zebra”.")).to_be_visible()
+    await expect(page.get_by_text("Nothing found for “zebra”.")).to_be_visible()
     assert await spill(page) == []
-    await tool(page, "See all that is remembered").click()
+    await tool(page, "Show all").click()
     await expect(field).to_have_value("")
     await expect(page.locator(".memo").first).to_be_visible()
 
@@ -237,41 +313,14 @@ async def test_older_ones_come_on_request(house: House, desk: Desk) -> None:
     notes = [fact(text, text, f"thing {number}") for number, text in enumerate(said)]
     await remember(house, "many", *said, at=datetime.now(UTC) - timedelta(days=3), facts=notes)
     page = await desk.open("/memory")
-    await expect(page.get_by_text("The newest 30 statements")).to_be_visible()
+    await expect(page.get_by_text("The newest 30 facts")).to_be_visible()
     await expect(page.locator(".memo")).to_have_count(30)
-    await tool(page, "Show older ones").click()
+    await tool(page, "Show older").click()
     await expect(page.locator(".memo")).to_have_count(45)
-    await expect(page.get_by_text("45 statements")).to_be_visible()
-    await expect(tool(page, "Show older ones")).to_have_count(0)
+    await expect(page.get_by_text("45 facts")).to_be_visible()
+    await expect(tool(page, "Show older")).to_have_count(0)
     shown = await page.locator(".statement").all_inner_texts()
     assert shown == [one["text"] for one in await known(house)]
-
-
-async def test_nothing_is_remembered_yet(house: House, desk: Desk) -> None:
-    page = await desk.open("/memory")
-    await expect(page.get_by_text("Nothing is remembered yet.")).to_be_visible()
-    for name in ("Pinned", "Excluded", "Superseded"):
-        await page.get_by_role("radio", name=name).check()
-        await expect(page.get_by_text(re.compile("^Nothing (is|was) "))).to_be_visible()
-    await page.get_by_role("radio", name="What holds").check()
-    await page.get_by_role("link", name="Begin a conversation").click()
-    await expect(page.get_by_role("textbox", name="Your message")).to_be_visible()
-
-
-@pytest.mark.parametrize("house", [{"models": {"default": "local:tiny"}}], indirect=True)
-async def test_no_model_reads_along(house: House, desk: Desk) -> None:
-    await ingest(house, "s1", "I'll call the bank tomorrow. The sky is blue over the river.")
-    await worked(house)
-    page = await desk.open("/memory")
-    await expect(
-        page.get_by_text("No facts are noted yet. 1 session can be searched")
-    ).to_be_visible()
-    await expect(page.get_by_text("plain rules note open loops")).to_be_visible()
-    await page.get_by_role("link", name="Open loops").click()
-    await expect(page.locator(".statement")).to_contain_text(["bank"])
-    await page.get_by_role("link", name="Remembered").click()
-    await page.get_by_role("searchbox").fill("sky")
-    await expect(entry(page, "The sky is blue")).to_be_visible()
 
 
 def refusing(status: int, message: str) -> Any:
@@ -302,7 +351,7 @@ async def test_a_server_that_cannot(house: House, desk: Desk) -> None:
     await expect(page.locator(".notices")).to_contain_text("Not now. Try again soon.")
     await expect(press(entry(page, HOUSE), "Pin")).to_have_attribute("aria-pressed", "false")
     await press(entry(page, HOUSE), "Correct").click()
-    field = page.get_by_role("textbox", name="Put it rightly")
+    field = page.get_by_role("textbox", name="Corrected text")
     await field.fill("Lives elsewhere.")
     await tool(page, "Save").click()
     await expect(page.locator(".reword").get_by_role("alert")).to_contain_text("Not now.")
@@ -311,58 +360,11 @@ async def test_a_server_that_cannot(house: House, desk: Desk) -> None:
     await tool(page, "Save").click()
     await expect(entry(page, "Lives elsewhere.")).to_be_visible()
 
-    await page.route(
-        "**/api/memory/forget",
-        lambda route: refusing(409, "It is being read.")(route),
-    )
-    await press(entry(page, "Lives elsewhere."), "Forget").click()
-    dialog = page.get_by_role("dialog")
-    await tool(dialog, "Forget for good").click()
-    await expect(dialog.get_by_role("alert")).to_contain_text("It is being read.")
-    await tool(dialog, "Keep it").click()
+    await page.route("**/api/memory/forget", refusing(409, "It is being read."))
+    await press(entry(page, "Lives elsewhere."), "Delete").click()
+    await tool(page.get_by_role("dialog"), "Delete").click()
+    await expect(page.locator(".notices")).to_contain_text("It is being read.")
     assert [one["text"] for one in await known(house)] == ["Lives elsewhere."]
-
-
-@reads
-async def test_two_tabs_agree(house: House, desk: Desk) -> None:
-    desk.allow("status of 404")
-    await talked(house)
-    one = await desk.open("/memory")
-    two = await desk.beside(one, "/memory")
-    await expect(entry(two, HOUSE)).to_be_visible()
-    await press(entry(one, HOUSE), "Pin").click()
-    await expect(press(entry(two, HOUSE), "Unpin")).to_be_visible()
-    await press(entry(two, HOUSE), "Forget").click()
-    await expect(tool(two.get_by_role("dialog"), "Forget for good")).to_be_enabled()
-    await press(entry(one, HOUSE), "Forget").click()
-    await tool(one.get_by_role("dialog"), "Forget for good").click()
-    await expect(one.locator(".memo")).to_have_count(0)
-    await expect(two.locator(".memo")).to_have_count(0)
-    await tool(two.get_by_role("dialog"), "Forget for good").click()
-    await expect(two.get_by_role("dialog").get_by_role("alert")).to_contain_text("There is no fact")
-
-
-@reads
-async def test_the_way_here(house: House, desk: Desk) -> None:
-    """From the list of rooms, the palette and the keyboard; and no key does harm here."""
-    await talked(house)
-    page = await desk.open("/usage")
-    await page.get_by_role("link", name="Memory", exact=True).click()
-    await expect(page).to_have_title("Memory · Polyvox")
-    await page.get_by_role("link", name="Open loops").click()
-    await expect(page).to_have_url(f"{house.url}/memory/open-loops")
-    await expect(page).to_have_title("Open loops · Memory · Polyvox")
-    await page.goto("/usage")
-    await expect(page.get_by_role("heading", name="Usage", level=1)).to_be_visible()
-    await page.keyboard.press("g")
-    await page.keyboard.press("m")
-    await expect(page).to_have_url(f"{house.url}/memory")
-    await expect(entry(page, HOUSE)).to_be_visible()
-    before = await known(house)
-    for key in ("Delete", "Backspace", "x", "d", "f", "Enter"):
-        await page.keyboard.press(key)
-    assert await known(house) == before
-    await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 @reads
@@ -385,22 +387,3 @@ async def test_a_long_fact_ends_at_a_word_and_says_that_there_is_more(
     await expect(entry(page, "So it went on").locator(".statement")).to_have_text(
         re.compile("and the …$")
     )
-
-
-@reads
-async def test_what_is_less_sure_is_counted_by_itself(house: House, desk: Desk) -> None:
-    await talked(house)
-    (one,) = (await house.get("/api/memory/items")).json()["items"]
-    page = await desk.open("/memory")
-
-    async def found(route: Route) -> None:
-        response = await route.fetch()
-        items = [
-            {**one, "relevance": fits, "fact": {**one["fact"], "id": f"f{number}"}}
-            for number, fits in enumerate((0.9, 0.8, 0.3))
-        ]
-        await route.fulfill(response=response, json={"items": items, "next": None})
-
-    await page.route("**/api/memory/items?*q=*", found)
-    await page.get_by_role("searchbox").fill("river")
-    await expect(page.locator(".count")).to_have_text("2 things about “river”, and 1 less sure")

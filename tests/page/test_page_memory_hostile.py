@@ -62,7 +62,7 @@ async def unfold(page: Page) -> None:
     await page.evaluate(UNFOLD)
     for one in (await page.get_by_role("button", name="History").all())[:3]:
         await one.click()
-    await expect(page.get_by_text("Looking back …")).to_have_count(0)
+    await expect(page.get_by_text("Loading …")).to_have_count(0)
 
 
 @reads
@@ -85,15 +85,16 @@ async def test_hostile_memories(house: House, desk: Desk) -> None:
         for path in PARTS:
             await visit(page, path)
             await expect(page.locator(".memo, .profile-line, .day-entry").first).to_be_visible()
-            await expect(page.locator(".undone")).to_contain_text("did not go well")
+            await expect(page.locator(".undone")).to_contain_text("Could not")
             await unfold(page)
             await sound(page)
-    await visit(page, "/memory")
-    await page.get_by_role("button", name="Forget: ").nth(4).click()
+    await visit(page, "/memory?q=pwned")
+    await page.get_by_role("button", name="Forget: ").first.click()
     await expect(page.locator("dialog .going li").first).to_be_visible()
     await page.evaluate(UNFOLD)
     await sound(page)
-    await tool(page.get_by_role("dialog"), "Keep it").click()
+    await tool(page.get_by_role("dialog"), "Cancel").click()
+    await visit(page, "/memory")
     await page.get_by_role("button", name="Correct: ").first.click()
     await sound(page)
 

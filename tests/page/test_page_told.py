@@ -35,6 +35,7 @@ async def lived(house: House) -> None:
         loops=[loop(FENCE, "Paint the fence")],
         instructions=[{"quote": LISTS, "text": "No bullet points"}],
         profile=[
+            {"quote": LISTS, "field": "preferences.avoid", "text": "bullet points"},
             {"quote": MILL, "field": "work_context", "text": "Runs a mill"},
             {"quote": SISTER, "field": "key_relationships", "item": "Marta", "text": "A nurse"},
             {"quote": "I put off every call", "field": "patterns", "text": "Puts off calls"},

@@ -25,6 +25,8 @@ from polyvox.cli.output import note, say_json, say_styled
 from polyvox.cli.run import read_settings
 from polyvox.errors import ModelError, PolyvoxError
 from polyvox.ids import system_clock
+from polyvox.memory import consent
+from polyvox.memory.asking import model_for
 from polyvox.memory.embeddings import useful
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.tables import vectors
@@ -120,13 +122,13 @@ async def examine(*, offline: bool) -> AsyncIterator[Finding]:
     except PolyvoxError as error:
         yield Finding("fail", "recipes", error.message, error.hint)
     yield disk(settings)
+    transport = Transport()
+    models = Models(settings, transport)
     try:
-        for finding in await database(settings):
+        for finding in await database(settings, models):
             yield finding
     except PolyvoxError as error:
         yield Finding("fail", "database", error.message, error.hint)
-    transport = Transport()
-    models = Models(settings, transport)
     try:
         models.check_settings()
     except PolyvoxError as error:
@@ -136,6 +138,8 @@ async def examine(*, offline: bool) -> AsyncIterator[Finding]:
             yield await memory_service(settings, transport, offline=offline)
         yield keys(models)
         yield embedded(settings, models)
+        if not settings.memory.url:
+            yield notes(settings, models)
         if not offline:
             yield await default_model(models)
             if settings.models.embeddings:
@@ -190,7 +194,7 @@ def disk(settings: Settings) -> Finding:
     return Finding("ok", "home", found)
 
 
-async def database(settings: Settings) -> list[Finding]:
+async def database(settings: Settings, models: Models) -> list[Finding]:
     """Look at the database: there, whole, of the right version, and what was cut off in it."""
     url = settings.database_url
     reader: Database
@@ -205,12 +209,12 @@ async def database(settings: Settings) -> list[Finding]:
             return [Finding("fail", "database", f"{path} is a directory", "Name a file in it.")]
         reader, where = SqliteDatabase(path), str(path)
     try:
-        return await reader.read(lambda tx: list(_look(tx, where, settings)), SCOPE)
+        return await reader.read(lambda tx: list(_look(tx, where, settings, models)), SCOPE)
     finally:
         await reader.close()
 
 
-def _look(tx: Tx, where: str, settings: Settings) -> Iterator[Finding]:
+def _look(tx: Tx, where: str, settings: Settings, models: Models) -> Iterator[Finding]:
     what, is_file = "database", tx.dialect == "sqlite"
     there = _number(tx, TABLES[tx.dialect])
     if not there and is_file:
@@ -238,6 +242,7 @@ def _look(tx: Tx, where: str, settings: Settings) -> Iterator[Finding]:
         yield Finding("ok", what, f"{found}, tables of version {version}")
         yield _cut_off(_number(tx, CUT_OFF))
         yield background(tx, system_clock(), settings.timezone)
+        yield from private(tx, settings, models)
         yield from kept_vectors(tx, settings)
 
 
@@ -269,6 +274,26 @@ def background(tx: Tx, now: int, zone: str = "") -> Finding:
         if min(job.due_at for job in waiting) < now - LATE:
             then = "Nobody does it: start `polyvox serve` or `polyvox worker`."
     return Finding("warn" if then else "ok", what, found, then)
+
+
+def private(tx: Tx, settings: Settings, models: Models) -> Iterator[Finding]:
+    """Ask whether the online memory model may read conversations held on this machine."""
+    model, share = model_for(settings, models.default), settings.memory.share
+    if settings.memory.url or model is None or models.stays_here(model) or share == "never":
+        return
+    if kept := len(consent.kept_local(tx)):
+        held = f"{words.count(kept, 'conversation')} held with a model on this computer"
+        then = "`polyvox memory share` lets it read them; `polyvox memory share --never` does not."
+        yield Finding("warn", "memory", f"{held}; {model} runs online and may not read yet", then)
+
+
+def notes(settings: Settings, models: Models) -> Finding:
+    """Name the model that takes notes for memory."""
+    if (model := model_for(settings, models.default)) is not None:
+        return Finding("ok", "memory model", f"{model} takes notes of what you say")
+    found = "none is capable: nothing is noted by itself; what you said is found, what you tell"
+    then = "Name one as models.memory, or add a key."
+    return Finding("ok", "memory model", f"{found} memory (/remember) is kept", then)
 
 
 def kept_vectors(tx: Tx, settings: Settings) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""`polyvox memory`: what is remembered, from where, and what is to be done with it."""
+"""`polyvox memory`: see, correct, undo, delete and forget what is remembered."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from polyvox.app import Polyvox
 from polyvox.cli.command import Json, Yes, command, new_group
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.memory_text import (
+    UNREAD,
+    ask_lines,
     brief_lines,
     forget_lines,
     print_recalled,
@@ -24,7 +26,7 @@ from polyvox.cli.memory_text import (
 )
 from polyvox.cli.output import note, print_list, say, say_json, table
 from polyvox.cli.prompt import sure
-from polyvox.cli.words import when
+from polyvox.cli.words import count, when
 from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
 from polyvox.memory import session_start
@@ -32,7 +34,7 @@ from polyvox.memory.brief import brief as make_brief
 from polyvox.memory.brief import written_brief
 from polyvox.memory.daily import bounds
 from polyvox.memory.forget import Target
-from polyvox.memory.loops import LIVE
+from polyvox.memory.loops import LIVE, Loop
 from polyvox.memory.packets import Brief, Recalled, StartBrief
 from polyvox.memory.query import Query, shape
 from polyvox.memory.remote import RemoteMemory
@@ -54,10 +56,13 @@ LARGEST = 100_000_000
 """Bytes of a session's file."""
 NOTHING_OPEN = "Nothing is open."
 NO_PROFILE = "The profile is empty."
-FactId = Annotated[str, typer.Argument(metavar="FACT", help="Its id, as `facts` shows it.")]
-PinId = Annotated[str, typer.Argument(help="Its id, as `facts` or `loops` shows it.")]
+FactId = Annotated[str, typer.Argument(metavar="FACT", help="An id, as `facts` shows it.")]
+EitherId = Annotated[
+    str, typer.Argument(metavar="ID", help="An id, as `facts` or `loops` shows it.")
+]
 What = Literal["fact", "loop", "profile", "message", "session"]
 Off = Annotated[bool, typer.Option("--off", help="Undo it.")]
+Outdated = Annotated[bool, typer.Option("--history", help="Outdated facts, too.")]
 
 
 class End(StrEnum):
@@ -71,8 +76,8 @@ class End(StrEnum):
 @command(group, "query")
 async def query(
     app: Polyvox,
-    words: Annotated[str, typer.Argument(help="What to look for.")],
-    limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 10,
+    words: Annotated[str, typer.Argument(help="Words to look for.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Most results.")] = 10,
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -81,20 +86,20 @@ async def query(
             " (2024-05-31T09:00), both where you are.",
         ),
     ] = None,
-    history: Annotated[bool, typer.Option("--history", help="What was superseded, too.")] = False,
+    history: Outdated = False,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="How much, at most, in tokens.")
+        int | None, typer.Option(min=1, max=1_000_000, help="Most tokens in all.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Everything that is remembered about something, with its source, best first."""
+    """Search memory; the best results first, each with its source."""
     then = None if as_of is None else _time(as_of, app.settings.timezone)
     items: Sequence[Item | Recalled]
     if (remote := app.services.remote) is not None:
         if then is not None or history or max_tokens is not None:
             raise _not_asked(remote, "--as-of, --history or --max-tokens")
         if not words.strip():
-            raise Invalid("There is no question.", "Say what to look for.")
+            raise Invalid("There is nothing to look for.", "Give some words.")
         reply = remote.value(await remote.query(OWN, words, now=app.clock(), limit=limit))
         items, body, degrade = reply.items, query_body(reply, words, limit), None
     else:
@@ -117,20 +122,20 @@ async def query(
         return
     print_recalled(items, app.settings.timezone)
     if degrade:
-        note(f"Looked for by words alone ({degrade}).")
+        note(f"Searched by words only ({degrade}).")
 
 
 @command(group, "loops")
 async def loops(
     app: Polyvox,
-    all_: Annotated[bool, typer.Option("--all", help="Also what is over or stale.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Also done, dropped and stale ones.")] = False,
     mark: Annotated[
         tuple[str, End] | None,
         typer.Option("--mark", metavar="LOOP STATUS", help="Mark one: done, dropped or open."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """What is open, by priority, pinned ones first."""
+    """List open loops by priority, pinned ones first; or mark one."""
     if (remote := app.services.remote) is not None:
         if mark is not None or all_:
             raise _not_asked(remote, "--all or --mark")
@@ -182,7 +187,7 @@ async def profile(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Who you are and how you want to be answered; or change it by hand."""
+    """Show or change your profile: who you are and how you want to be answered."""
     if (remote := app.services.remote) is not None:
         if change is not None:
             raise _not_asked(remote, "--set")
@@ -216,13 +221,13 @@ async def profile(
 async def brief(
     app: Polyvox,
     start: Annotated[
-        bool, typer.Option("--start", help="The startbrief: what a session starts with.")
+        bool, typer.Option("--start", help="The brief that a session starts with.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Where you are: what is open, in focus and known, without what must never leave this machine.
+    """Show the brief: what is open, in focus and known, without what stays on this machine.
 
-    With --start, as a session is told it; the model for memory writes its handover, if there is
+    With --start, as a new session is told it; the memory model writes its handover, if there is
     one.
     """
     remote, zone = app.services.remote, app.settings.timezone
@@ -255,11 +260,11 @@ async def brief(
 @command(group, "facts")
 async def facts(
     app: Polyvox,
-    words: Annotated[str, typer.Argument(help="Only those about this.")] = "",
-    history: Annotated[bool, typer.Option("--history", help="What was superseded, too.")] = False,
+    words: Annotated[str, typer.Argument(help="Only facts about this.")] = "",
+    history: Outdated = False,
     json: Json = False,
 ) -> None:
-    """What is known: pinned facts first, then the newest."""
+    """List facts: pinned ones first, then the newest."""
     _only_here(app, "a list of facts")
     await app.catch_up.all(SCOPE)
     print_list(
@@ -269,82 +274,148 @@ async def facts(
             known.statement.id,
             when(known.statement.said_at, app.settings.timezone),
             known.statement.source,
-            " ".join([known.status] * (known.status != "current") + _marks(known)),
+            " ".join(["outdated"] * (not known.current) + _marks(known)),
             known.statement.text,
         ),
-        empty="No facts are known yet.",
+        empty="No facts yet.",
         json=json,
         out=FactOut.of,
     )
+    if json or words:
+        return
+    if (model := app.memory.asker.model) is None:
+        note(UNREAD)
+    elif kept := await app.memory.kept_local(SCOPE):
+        for line in ask_lines(kept, model, app.settings.memory.share):
+            note(line)
+
+
+@command(group, "remember")
+async def remember(
+    app: Polyvox, text: Annotated[str, typer.Argument(help="A fact, in your words.")]
+) -> None:
+    """Tell memory something outright. It is kept with or without a model."""
+    _only_here(app, "remembering a sentence")
+    if not text.strip():
+        raise Invalid("There is nothing to remember.", "Give a sentence.")
+    written = await app.memory.write_fact(SCOPE, OWN, text.strip())
+    say(f"{written.statement.id}  {written.statement.text}")
+
+
+@command(group, "undo")
+async def undo(app: Polyvox, what: EitherId) -> None:
+    """Make an outdated fact current again, or open a loop that was done or dropped."""
+    _only_here(app, "undoing")
+    try:
+        known = await app.memory.change_fact(SCOPE, OWN, what, current=True)
+        say(f"current: {known.statement.text}")
+    except NotFound:
+        loop = await _loop(app, what, status="open")
+        say(f"{loop.status}: {loop.text}")
+
+
+@command(group, "share")
+async def share(
+    app: Polyvox,
+    never: Annotated[bool, typer.Option("--never", help="Keep them private.")] = False,
+) -> None:
+    """Let the online memory model read what you told models on this machine; or never.
+
+    Sets `memory.share` to always, or to never.
+    """
+    _only_here(app, "sharing")
+    setting: Literal["never", "always"] = "never" if never else "always"
+    await app.configuration.change({"memory.share": setting})
+    if never:
+        say("Conversations with models on this machine stay private.")
+        return
+    opened = await app.memory.open_sessions(SCOPE)
+    say(f"Online models may read them: {count(opened, 'conversation')} until now.")
 
 
 @command(group, "correct")
 async def correct(
-    app: Polyvox, fact: FactId, text: Annotated[str, typer.Argument(help="What is so.")]
+    app: Polyvox, fact: FactId, text: Annotated[str, typer.Argument(help="The corrected text.")]
 ) -> None:
-    """Put a statement of your own in place of a fact. It holds until you say something newer."""
+    """Replace the text of a fact; the old text becomes outdated."""
     _only_here(app, "a correction")
     if not text.strip():
-        raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
+        raise Invalid("The correction is empty.", "To delete a fact: `memory forget fact ID`.")
     corrected = await app.memory.change_fact(SCOPE, OWN, fact, text=text.strip())
     say(f"{corrected.statement.id}  {corrected.statement.text}")
 
 
 @command(group, "pin")
-async def pin(app: Polyvox, what: PinId, off: Off = False) -> None:
-    """Let a fact or a loop come first; a loop does not grow old then."""
+async def pin(app: Polyvox, what: EitherId, off: Off = False) -> None:
+    """Pin a fact or a loop: it comes first, and a loop does not get stale."""
     _only_here(app, "pinning")
     try:
         say(_marked(await app.memory.change_fact(SCOPE, OWN, what, pinned=not off)))
-    except NotFound:  # then it is a loop's
-        try:
-            loop = await app.memory.change_loop(SCOPE, OWN, what, pinned=not off)
-        except NotFound:
-            hint = "List them with `polyvox memory facts` and `polyvox memory loops`."
-            raise NotFound(f"There is neither a fact nor a loop {what}.", hint) from None
+    except NotFound:
+        loop = await _loop(app, what, pinned=not off)
         say(f"{'pinned' if loop.pinned else 'not pinned'}: {loop.text}")
 
 
 @command(group, "exclude")
 async def exclude(app: Polyvox, fact: FactId, off: Off = False) -> None:
-    """Keep a fact, but let no model be told it."""
-    _only_here(app, "excluding")
+    """Hide a fact from advisors, but keep it."""
+    _only_here(app, "hiding")
     say(_marked(await app.memory.change_fact(SCOPE, OWN, fact, excluded=not off)))
 
 
+async def _loop(app: Polyvox, loop_id: str, **change: Any) -> Loop:  # noqa: ANN401 - its options
+    """Change a loop, where the id is no fact's."""
+    try:
+        return await app.memory.change_loop(SCOPE, OWN, loop_id, **change)
+    except NotFound:
+        hint = "List them with `polyvox memory facts --history` and `polyvox memory loops --all`."
+        raise NotFound(f"There is no fact or loop {loop_id}.", hint) from None
+
+
 def _marks(known: Held) -> list[str]:
-    return [name for name in ("pinned", "excluded") if getattr(known.statement, name)]
+    marks = {"pinned": known.statement.pinned, "hidden": known.statement.excluded}
+    return [name for name, is_set in marks.items() if is_set]
 
 
 def _marked(known: Held) -> str:
-    return f"{' and '.join(_marks(known)) or 'neither pinned nor excluded'}: {known.statement.text}"
+    return f"{' and '.join(_marks(known)) or 'not pinned, not hidden'}: {known.statement.text}"
 
 
 @command(group, "forget")
 async def forget(
     app: Polyvox,
-    what: Annotated[What, typer.Argument(help="What it is.")],
-    id_: Annotated[str, typer.Argument(metavar="ID", help="Its id; a message: SESSION#INDEX.")],
+    what: Annotated[What, typer.Argument(help="The kind of thing.")],
+    id_: Annotated[str, typer.Argument(metavar="ID", help="An id; a message: SESSION#INDEX.")],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ANSWER", help="An answer to keep, as the preview lists it."),
+    ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Only show what would go.")] = False,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Forget something for good, with everything that was made of it. Shows first what goes."""
+    """Delete a fact, loop or profile line; or forget a message or session and all made of it.
+
+    Shows first what goes. Deleting a fact, a loop or a line touches no message. With a message go
+    the answers that used it; --keep keeps one (again for more).
+    """
     _only_here(app, "forgetting")
-    target = Target(what, id_)
+    target = Target(what, id_, frozenset(keep or ()))
     shown = ForgetOut.of(await app.memory.preview(SCOPE, OWN, target))
     if preview or not json:
         _tell(shown, json)
     if preview:
         return
-    sure(f"Forget this {what}, with all of that, for good?", yes)
+    kind = "profile line" if what == "profile" else what
+    verb = "Forget" if what in ("message", "session") else "Delete"
+    sure(f"{verb} this {kind} for good?", yes)
     gone = ForgetOut.of(await app.memory.forget(SCOPE, OWN, target))
     if json:
         _tell(gone, json)
     elif gone.scrubbed:
         say("forgotten")
     else:
-        say("forgotten; the files are scrubbed when the program that reads them has ended")
+        say("forgotten; the files are wiped when the program that is reading them ends")
 
 
 def _tell(shown: ForgetOut, json: bool) -> None:
@@ -360,7 +431,7 @@ async def ingest(
     app: Polyvox,
     file: Annotated[Path, typer.Argument(help="JSON as POST /session/ingest takes it.")],
 ) -> None:
-    """Remember a session from a file, once by its id. Without tenantId and userId it is yours."""
+    """Import a session from a file, once by its id. Without tenantId and userId it is yours."""
     given = {"tenantId": OWN.tenant, "userId": OWN.user}
     try:
         data = _object(files.read_text(file, LARGEST))
@@ -375,7 +446,7 @@ async def ingest(
         cloud = not body.never_to_cloud
         status = await app.memory.ingest(SCOPE, whose, *body.values(), cloud=cloud)
     elif body.never_to_cloud:
-        raise _not_asked(remote, "what must never leave this machine")
+        raise _not_asked(remote, "keeping a session on this machine")
     else:
         got = await remote.ingest(whose, *body.values())
         status = remote.value(got)

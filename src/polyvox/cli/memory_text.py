@@ -16,21 +16,28 @@ WIDTH = 100
 GOES = (
     ("messages", "message"),
     ("facts", "fact"),
-    ("loops", "mention of a loop"),
-    ("profile", "line of the profile"),
+    ("loops", "open loop"),
+    ("profile", "profile line"),
+    ("titles", "title"),
 )
-REPEATS = {
-    "remembered": ("answer in memory", "answers in memory"),
-    "trace": ("trace of a turn", "traces of turns"),
-    "job": ("failure of a job", "failures of jobs"),
-    "summary": ("summary of older messages", "summaries of older messages"),
-    "context": ("request kept with an assertion", "requests kept with assertions"),
-    "past_run": ("imported run", "imported runs"),
-    "assertion": ("assertion", "assertions"),
-    "verdict": ("verdict", "verdicts"),
-    "sample": ("answer in an evaluation", "answers in evaluations"),
-    "optimisation": ("optimisation", "optimisations"),
-}
+UNREAD = (
+    "There is no capable model for memory, so nothing is noted by itself. What you said can still"
+    " be found, and `polyvox memory remember TEXT` is kept. Name a model as models.memory."
+)
+
+
+def ask_lines(kept: int, model: str, share: str) -> Iterator[str]:
+    """The question whether an online model may read what was told to models on this machine."""
+    them = "it" if kept == 1 else "them"
+    talks = f"{count(kept, 'conversation')} {'was' if kept == 1 else 'were'}"
+    held = f"{talks} held with a model on this computer"
+    if share == "never":
+        yield f"{held} and {'stays' if kept == 1 else 'stay'} private; `polyvox memory share` lets"
+        yield f"{model} read {them}."
+        return
+    yield f"{held}. {model} runs online. May it read {them}?"
+    yield "  polyvox memory share          allow it, now and later"
+    yield "  polyvox memory share --never  keep such conversations private"
 
 
 def brief_lines(made: Brief, first: str) -> Iterator[str]:
@@ -90,32 +97,24 @@ def _listed(name: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def forget_lines(shown: ForgetOut) -> Iterator[str]:
-    """List what goes, what loses some words, what is made anew, and where it still is."""
+    """List what goes, which answers go unless kept, what is rewritten, and where it still is."""
     gone = [
         f"{name}: {one_line(each['text'], WIDTH)}"
         for key, name in GOES
         for each in getattr(shown, key)
     ]
-    yield from _headed("This goes, for good:", gone)
-    yield from _headed("A mark takes its place in the conversation:", shown.conversations)
-    yield from _headed("This repeats it, and loses those words:", list(_repeats(shown)))
-    anew = [f"the summary of {each}" for each in shown.summaries]
-    anew += [f"the analysis of {each}" for each in shown.days]
-    yield from _headed("This is made anew from what is left:", anew)
+    yield from _headed("This is deleted:", gone)
+    answers = [f"{each['id']}  {one_line(each['text'], WIDTH)}" for each in shown.answers]
+    yield from _headed("These answers used it and go too, unless kept (--keep ID):", answers)
+    yield from _headed("In these conversations a mark stays:", shown.conversations)
+    if records := shown.receipts + sum(shown.elsewhere.values()):
+        lose = "loses" if records == 1 else "lose"
+        yield f"{count(records, 'record')} (receipts, traces, evaluations) {lose} it as well."
+    rewritten = [f"the summary of {each}" for each in (*shown.summaries, *shown.days)]
+    yield from _headed("This is rewritten without it:", rewritten)
     returns = [one_line(each["text"], WIDTH) for each in shown.returns]
-    yield from _headed("This was said before it, and holds again:", returns)
-    yield from _headed("It stays in these backups until you delete them:", shown.backups)
-
-
-def _repeats(shown: ForgetOut) -> Iterator[str]:
-    for repeated in shown.answers:
-        yield f"answer: {one_line(repeated['text'], WIDTH)}"
-    for repeated in shown.titles:
-        yield f"title: {one_line(repeated['text'], WIDTH)}"
-    for kind, number in shown.elsewhere.items():
-        yield count(number, *REPEATS.get(kind, (kind.replace("_", " "), "")))
-    if shown.receipts:
-        yield f"{count(shown.receipts, 'receipt')}, not exact any more"
+    yield from _headed("This becomes current again:", returns)
+    yield from _headed("These backups still have it until you delete them:", shown.backups)
 
 
 def _headed(title: str, lines: list[str]) -> Iterator[str]:
@@ -127,19 +126,19 @@ def _headed(title: str, lines: list[str]) -> Iterator[str]:
 def print_recalled(items: Sequence[Item | Recalled], zone: str) -> None:
     """Best first; what no advisor would be told stands apart."""
     if not items:
-        note("Nothing is remembered about that.")
+        note("Nothing found.")
         return
     sure = [item for item in items if item.relevance is None or item.relevance >= RELEVANT]
     _told(sure, zone)
     if len(sure) < len(items):
-        say("\nless sure:" if sure else "Nothing is surely about that; less sure:")
+        say("\nless likely:" if sure else "No sure result; less likely:")
         _told([item for item in items if item not in sure], zone)
 
 
 def _told(items: Sequence[Item | Recalled], zone: str) -> None:
     for item in items:
         relevance = "  – " if item.relevance is None else f"{item.relevance:.2f}"
-        past = "" if item.status == "current" else ", superseded"
+        past = "" if item.status == "current" else ", outdated"
         say(f"{relevance}  {when(item.valid_from, zone)}  {item.text}")
         for evidence in item.evidence[:1]:
             where = f"{evidence.role}, {evidence.session_id}#{evidence.index}"

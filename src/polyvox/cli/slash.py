@@ -14,6 +14,7 @@ from polyvox.cli.talk import Outcome, Talk
 from polyvox.cli.words import count, one_line
 from polyvox.errors import Invalid
 from polyvox.memory.trace_words import missing
+from polyvox.memory.values import Partition
 from polyvox.receive import clean_name
 from polyvox.session.inspect import trace_of
 from polyvox.session.lifecycle import running_session, set_veto
@@ -233,6 +234,15 @@ async def _memory(talk: Talk, _: list[str]) -> None:
     note("/veto N leaves one out of this session; /veto N again takes that back.")
 
 
+async def _remember(talk: Talk, words: list[str]) -> None:
+    """tell memory something, to keep"""
+    if not words:
+        raise Invalid("There is nothing to remember.", "/remember TEXT")
+    own = Partition.own(SCOPE)
+    known = await talk.app.memory.write_fact(SCOPE, own, " ".join(words))
+    note(f"Remembered: {one_line(known.statement.text, WIDTH)}")
+
+
 async def _veto(talk: Talk, words: list[str]) -> None:
     """leave one of them out of this session; again: use it"""
     listed = talk.listed or (await _look(talk)).items
@@ -324,6 +334,7 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "why": ("/why [SLUG]", _why),
     "memory": ("/memory", _memory),
     "veto": ("/veto N", _veto),
+    "remember": ("/remember TEXT", _remember),
     "end": ("/end", _end),
     "title": ("/title TEXT", _title),
     "quit": ("/quit", _quit),

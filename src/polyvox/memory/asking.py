@@ -41,6 +41,14 @@ def prompt(name: str) -> str:
     return place.read_text(encoding="utf-8").strip()
 
 
+def model_for(settings: Settings, default: str) -> str | None:
+    """The model that memory works with: the one that is set, else the default one unless it is the
+    embedded one."""
+    if settings.models.memory:
+        return settings.models.memory
+    return None if default.startswith("local:") else default
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Asks the model that memory works with."""
@@ -52,11 +60,8 @@ class Asker:
 
     @property
     def model(self) -> str | None:
-        """Its name: the one that is set, else the default one unless it is the embedded one."""
-        if named := self.settings().models.memory:
-            return named
-        default = self.models.default
-        return None if default.startswith("local:") else default
+        """Its name; None: there is none that is capable."""
+        return model_for(self.settings(), self.models.default)
 
     def is_cloud(self, name: str) -> bool:
         """Whether what a model is told leaves this machine."""
@@ -88,8 +93,8 @@ class Asker:
         if isinstance(text, dict):
             return text
         raise ProtocolError(
-            f"{model} was asked twice, and its reply {wrong}.",
-            "Retry the job, or name a more capable model as models.memory.",
+            f"{model} did not return valid notes: its reply {wrong}.",
+            "Retry, or choose a more capable model for memory.",
         )
 
     async def _reply(
@@ -111,7 +116,7 @@ class Asker:
         if finish == "length":
             return text, "was cut off before its end"
         found = read(text, has, lists)
-        return (text, "holds no such data") if found is None else (found, "")
+        return (text, "lacks the data it was asked for") if found is None else (found, "")
 
     async def check_cap(self, scope: Scope) -> None:
         """Refuse to spend more than a day may cost."""

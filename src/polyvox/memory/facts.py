@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from polyvox.errors import NotFound
 from polyvox.ids import content_hash
 from polyvox.memory.loops import by_hand
 from polyvox.memory.tables import claims
@@ -98,7 +99,9 @@ def known(
 ) -> list[Held]:
     """The facts that hold: pinned ones first, then the newest. Excluded ones are shown too."""
     every = view(rows.every(tx, partition, [KIND]), rows.links(tx, partition, [KIND]), as_of)
-    found = [one for one in every.values() if include_history or one.current]
+    found = [
+        one for one in every.values() if one.current or (include_history and not one.said_again)
+    ]
     return sorted(
         found,
         key=lambda one: (not one.statement.pinned, -one.statement.said_at, one.statement.id),
@@ -116,10 +119,16 @@ def newest(tx: Tx, partition: Partition, as_of: int) -> Iterator[Held]:
             after = (some[-1].said_at, some[-1].id) if len(some) == PAGE else None
 
 
+def check(tx: Tx, partition: Partition, fact_id: str) -> None:
+    """Refuse an id that is no fact's."""
+    if rows.get(tx, partition, fact_id).kind != KIND:
+        raise NotFound(f"There is no fact {fact_id}.", "List the facts to see what there is.")
+
+
 def find(tx: Tx, partition: Partition, fact_id: str) -> tuple[Held, list[Held]]:
-    """One fact, and everything else that was ever said of the same, oldest first."""
+    """One fact, and everything else that was ever said of the same matter, oldest first."""
     every = held(tx, partition, [rows.get(tx, partition, fact_id)])
-    others = (one for name, one in every.items() if name != fact_id)
+    others = (one for name, one in every.items() if name != fact_id and not one.said_again)
     history = sorted(others, key=lambda one: order(one.statement))
     return every[fact_id], history
 

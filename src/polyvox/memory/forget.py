@@ -215,12 +215,20 @@ def _statements(tx: Tx, partition: Partition, target: Target, now: int) -> list[
         ids = loops.find(tx, partition, target.id, now).ids
         return rows.by_ids(tx, partition, ids)
     one = rows.get(tx, partition, target.id)
-    same = [
-        other
-        for other in rows.about(tx, partition, [one])
+    if (target.kind == "fact") != (one.kind == "fact"):
+        raise NotFound(f"There is no {target.kind} {target.id}.", "Search for its words.")
+    near = rows.about(tx, partition, [one])
+    held = view(near, rows.links_about(tx, partition, {other.id for other in near}))
+    same = {one.id} | {
+        other.id
+        for other in near
         if slot_of(other) == slot_of(one) and rows.plain(other.text) == rows.plain(one.text)
-    ]
-    return same or [one]
+    }
+    while (
+        more := {name for name, each in held.items() if each.said_again and each.by in same} - same
+    ):
+        same |= more
+    return [other for other in near if other.id in same] or [one]
 
 
 def _alone(tx: Tx, partition: Partition, gone: Sequence[Statement]) -> Going:

@@ -214,21 +214,30 @@ class _Walk:
             behind = some[-1].at, str(some[-1].doc)
 
     def _wanted(self, one: Held) -> bool:
-        return one.current != (self.only == "superseded") or self.only == "excluded"
+        if self.only == "superseded":
+            return not one.current and not one.said_again
+        return one.current or (self.only == "excluded" and not one.said_again)
 
     def shown(self, some: Sequence[Statement]) -> list[Shown]:
         """Facts in this order, each with what was said of the same before."""
         every = facts.held(self.tx, self.partition, some)
-        old: dict[str, list[Statement]] = {}
+        old: dict[str, list[Held]] = {}
         for one in every.values():
             if one.over == "superseded" and one.by is not None:
-                old.setdefault(one.by, []).append(one.statement)
-        return [_shown(every[fact.id], old.get(fact.id, ())) for fact in some]
+                old.setdefault(one.by, []).append(one)
+        return [_shown(every[fact.id], old) for fact in some]
 
 
-def _shown(fact: Held, replaced: Sequence[Statement]) -> Shown:
-    different = [one for one in replaced if one.text != fact.statement.text]
-    before = max(different, key=lambda one: one.said_at, default=None)
+def _shown(fact: Held, old: Mapping[str, Sequence[Held]]) -> Shown:
+    """A fact with what it replaced; what only says the same is part of it."""
+    replaced: dict[str, Statement] = {}
+    fresh, seen = [fact], set[str]()
+    while fresh:
+        seen |= {one.statement.id for one in fresh}
+        more = [each for one in fresh for each in old.get(one.statement.id, ())]
+        replaced |= {one.statement.id: one.statement for one in more if not one.said_again}
+        fresh = [one for one in more if one.said_again and one.statement.id not in seen]
+    before = max(replaced.values(), key=lambda one: one.said_at, default=None)
     return Shown(fact, None, before, len(replaced) + (not fact.current))
 
 

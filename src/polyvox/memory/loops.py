@@ -194,6 +194,7 @@ def _spoken(chain: Sequence[Held]) -> list[Statement]:
 
 
 def _loop(chain: Sequence[Held], now: int) -> Loop:
+    """One loop of its chain."""
     first, last = chain[0].statement, chain[-1].statement
     plan = last.plan or Plan()
     said = _spoken(chain)

@@ -14,7 +14,7 @@ from typing import Any
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.ids import Clock
-from polyvox.memory import derive, excluding, facts, loops, profile
+from polyvox.memory import consent, derive, excluding, facts, loops, profile
 from polyvox.memory.asking import Asker
 from polyvox.memory.derive import Deriving
 from polyvox.memory.embeddings import Embeddings
@@ -204,7 +204,12 @@ class Memory:
         self, scope: Scope, partition: Partition, fact_id: str
     ) -> tuple[Held, list[Held]]:
         """One fact, and everything else that was ever said of the same."""
-        return await self._database.read(lambda tx: facts.find(tx, partition, fact_id), scope)
+
+        def read(tx: Tx) -> tuple[Held, list[Held]]:
+            facts.check(tx, partition, fact_id)
+            return facts.find(tx, partition, fact_id)
+
+        return await self._database.read(read, scope)
 
     async def write_fact(self, scope: Scope, partition: Partition, text: str) -> Held:
         """Keep what a person tells memory outright."""
@@ -229,6 +234,7 @@ class Memory:
         now = self._clock()
 
         def change(tx: Tx) -> Held:
+            facts.check(tx, partition, fact_id)
             one = facts.mark(tx, partition, fact_id, pinned=pinned, excluded=excluded)
             if current and not one.current:
                 one = facts.reopen(tx, partition, fact_id, now)
@@ -259,6 +265,14 @@ class Memory:
         return changed
 
     # consent
+
+    async def kept_local(self, scope: Scope) -> int:
+        """The number of sessions that were held on this machine and that the model that notes, an
+        online one, may not read yet."""
+        model = self.asker.model
+        if model is None or not self.asker.is_cloud(model):
+            return 0
+        return len(await self._database.read(consent.kept_local, scope))
 
     async def open_sessions(self, scope: Scope) -> int:
         """Let online models read what was told to models on this machine; return how many

@@ -8,7 +8,7 @@ which they arrived; what was only inferred never stands against what was said or
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -35,6 +35,8 @@ class Held:
     """The statement that stands in its place, even if it was over before."""
     reopened_at: int | None = None
     """When a person last took it up again."""
+    said_again: bool = False
+    """True if the statement in its place says the same: together they are one."""
 
     @property
     def status(self) -> Status:
@@ -96,12 +98,16 @@ def view(
         )
         for name, one in known.items()
     }
-    replaced: dict[str, list[Statement]] = defaultdict(list)
+    pairs = {frozenset((link.target_id, link.by_id)) for link in said if link.kind == "repeats"}
+    again: dict[str, list[Statement]] = defaultdict(list)
     for one in held.values():
         if one.over == "superseded" and one.by is not None:
-            replaced[one.by].append(one.statement)
+            same = plain(one.statement.text) == plain(known[one.by].text)
+            if same or frozenset((one.statement.id, one.by)) in pairs:
+                again[one.by].append(one.statement)
+    repeated = {old.id for some in again.values() for old in some}
     return {
-        name: replace(one, evidence=_evidence(one.statement, replaced[name]))
+        name: replace(one, evidence=_evidence(one.statement, again), said_again=name in repeated)
         for name, one in held.items()
     }
 
@@ -147,10 +153,14 @@ def order(one: Statement) -> tuple[int, int, str, int, str]:
     return one.said_at, _RANK[one.source], *place, one.id
 
 
-def _evidence(one: Statement, replaced: Sequence[Statement]) -> tuple[Evidence, ...]:
-    """Where a statement was said, and where it was said before in the same words."""
-    same = [old for old in replaced if plain(old.text) == plain(one.text)]
-    return tuple(each for old in (*sorted(same, key=order), one) for each in _said(old))
+def _evidence(one: Statement, again: Mapping[str, Sequence[Statement]]) -> tuple[Evidence, ...]:
+    """Where a statement was said, and where the same was said before."""
+    same, fresh = {one.id: one}, [one]
+    while fresh:
+        more = [old for each in fresh for old in again.get(each.id, ()) if old.id not in same]
+        same |= {old.id: old for old in more}
+        fresh = more
+    return tuple(each for old in sorted(same.values(), key=order) for each in _said(old))
 
 
 def _said(one: Statement) -> tuple[Evidence, ...]:

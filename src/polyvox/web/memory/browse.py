@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from polyvox.errors import Invalid
 from polyvox.fields import Body, Filled, Id, Text
-from polyvox.memory import consent, listing
+from polyvox.memory import listing
 from polyvox.memory.listing import Day, Only, Shown
 from polyvox.memory.loops import LoopStatus
 from polyvox.memory.places import Place, places
@@ -50,6 +50,8 @@ class OverviewOut(Camel):
     """Facts, superseded ones included."""
     kept_local: int
     """Sessions that were held on this machine, and that the online model may not read yet."""
+    share: Literal["ask", "always", "never"]
+    """The setting `memory.share`: what the person said to that."""
     model: str | None
     """What notes facts, loops and profile; null: nothing does, as there is no capable model."""
 
@@ -175,18 +177,16 @@ class MemoryOut(Camel):
 async def get_memory_overview(app: App, who: Who) -> OverviewOut:
     """How much is remembered, and what reads it."""
     own = Partition.own(who)
-    sessions, noted, local = await app.database.read(
-        lambda tx: (
-            episodes.count_sessions(tx, own),
-            statements.count(tx, own, "fact"),
-            len(consent.kept_local(tx)),
-        ),
-        who,
+    sessions, noted = await app.database.read(
+        lambda tx: (episodes.count_sessions(tx, own), statements.count(tx, own, "fact")), who
     )
-    model = app.memory.asker.model
-    online = model is not None and app.memory.asker.is_cloud(model)
-    kept = local if online else 0
-    return OverviewOut(sessions=sessions, statements=noted, kept_local=kept, model=model)
+    return OverviewOut(
+        sessions=sessions,
+        statements=noted,
+        kept_local=await app.memory.kept_local(who),
+        share=app.settings.memory.share,
+        model=app.memory.asker.model,
+    )
 
 
 @router.post("/api/memory/share")
@@ -206,8 +206,8 @@ async def list_items(
     limit: Few = 30,
     after: Id | None = None,
 ) -> ItemPage:
-    """What is remembered, page by page: what holds, pinned facts first; or what is pinned,
-    excluded or superseded, messages too. With `q` what is about it, best first, on one page."""
+    """What is remembered, page by page: current facts, pinned ones first; or what is pinned,
+    excluded or outdated, messages too. With `q` what is about it, best first, on one page."""
     own, now = Partition.own(who), app.clock()
     if q.strip():
         zone = zone_of(app.settings.timezone)

@@ -3,6 +3,7 @@
 import { api } from "../api.js";
 import { advisors, colorOf, companionRecipes, conversations, labelOf } from "../lists.js";
 import { enterSends, pref } from "../prefs.js";
+import { remember, toRemember } from "../remember.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 import { money, plural, compactNumber } from "../words.js";
 import { stopAll } from "./actions.js";
@@ -38,7 +39,7 @@ function useEstimate(estimate, text, chosen) {
   const [price, setPrice] = useState(null);
   useEffect(() => {
     setPrice(null);
-    if (!text.trim()) return undefined;
+    if (!text.trim() || toRemember(text) !== null) return undefined;
     const abort = new AbortController();
     const timer = setTimeout(async () => {
       try {
@@ -133,7 +134,8 @@ export function Composer({
     const key = before || crypto.randomUUID?.() || `${Date.now()}-${Math.random()}`;
     kept.value = { text, key, now }; // sent again after a lost reply, it is still one message
     try {
-      await send(text, key, now);
+      const fact = toRemember(text);
+      await (fact === null ? send(text, key, now) : remember(fact));
       if (kept.peek().text === text) kept.value = { text: "", key: "", now: false };
     } catch (error) {
       setFailure(error);
@@ -195,7 +197,7 @@ export function Composer({
         ${enterSends.value ? "Enter sends, Shift+Enter breaks the line" : "Shift+Enter sends, Enter breaks the line"}
         ${running
           ? ` · a message sent now waits for ${who ? "this answer, then sees it" : "these answers, then sees them"}`
-          : ""}
+          : ""} · /remember TEXT saves something to memory
       </p>
     </form>`;
 }

@@ -12,11 +12,11 @@ const SURE = 0.75; // below it the server wants a day looked at; it wants that o
 /** How far an analysis is to be trusted. */
 function trust({ confidence, themes, metadata: { quality_flag: flag } }) {
   if (flag === "insufficient_data") {
-    return `Too little to say more: few words, or no model to read them.${themes.length
-      ? " The themes are words that came back."
+    return `Too little to say more: few words, or no capable model.${themes.length
+      ? " The themes are words that came up often."
       : ""}`;
   }
-  return flag === "needs_review" && confidence < SURE ? "The model was not sure of this day." : "";
+  return flag === "needs_review" && confidence < SURE ? "The model was not sure about this day." : "";
 }
 
 const long = (day) =>
@@ -48,7 +48,7 @@ function Analysis({ told }) {
     ${told.steeringNote && html`
       <p class="note">
         <span class="label">
-          For whoever speaks with you next
+          For your next conversation
         </span> <span class="noted" dir="auto">${told.steeringNote}</span>
       </p>`}
     <${Scores} scores=${told.scores} />
@@ -63,7 +63,7 @@ function Summary({ one }) {
         <time class="stamp" datetime=${one.toldAt}>${moment(one.toldAt).slice(11)}</time>
         <${Path} sessionId=${one.sessionId} index=${index} />
         <span class="soft">
-          ${one.model ? `summed up by ${one.model}` : "in your own words: no model summed it up"}
+          ${one.model ? `summarized by ${one.model}` : "quoted from you: no capable model"}
         </span>
         </p>
         </li>`;
@@ -76,7 +76,7 @@ function Day({ one }) {
       <h2 id=${id}><time datetime=${one.day}>${long(one.day)}</time></h2>
       ${one.analysis
         ? html`<${Analysis} told=${one.analysis} />`
-        : html`<p class="soft small">This day is looked back on when it is over.</p>`}
+        : html`<p class="soft small">The summary of this day comes when it is over.</p>`}
       ${one.summaries.length > 0 && html`
         <ul class="sessions">
           ${one.summaries.map((each) => html`<${Summary} key=${each.sessionId} one=${each} />`)}
@@ -92,12 +92,10 @@ export function Days() {
   )}${before ? `&before=${before}` : ""}`, [], ({ day }) => day);
   const [room, toNew] = useKeptFocus();
   if (failure && !items) return html`<${Failed} failure=${failure} again=${again} />`;
-  if (!items) return html`<${Waiting}>Leafing back …<//>`;
+  if (!items) return html`<${Waiting}>Loading …<//>`;
   if (!items.length) {
-    return html`<div class="empty" role="status"><p>No day is told of yet.</p>
-      <p class="soft">
-        When a session has ended it is summed up here, and each day, when it is over, gets a few words of its own.
-      </p>
+    return html`<div class="empty" role="status"><p>No days yet.</p>
+      <p class="soft">Each session is summarized here when it ends, and each day when it is over.</p>
       </div>`;
   }
   return html`

@@ -1,5 +1,5 @@
 // @ts-check
-// Forgetting: first what would go with it, word by word, then the question, then it is gone.
+// Forgetting a message: first what goes with it, with a choice of answers to keep, then it is gone.
 import { api } from "../api.js";
 import { Dialog, notify } from "../dialog.js";
 import { conversations } from "../lists.js";
@@ -9,38 +9,11 @@ import { shorten, plural } from "../words.js";
 import { changed } from "./state.js";
 
 const LONG = 320;
-const BY_MESSAGES =
-  "It is forgotten by forgetting the messages it was taken from: left alone, they would bring it back. ";
 const NAMED = 24;
 const GOES = [
-  ["messages", "message"], ["facts", "fact"], ["loops", "mention of a loop", "mentions of loops"],
-  ["profile", "line of the profile", "lines of the profile"],
-  ["answers", "answer that repeats it: the words leave it", "answers that repeat it: the words leave them"],
-  ["titles", "title that repeats it: the words leave it", "titles that repeat it: the words leave them"],
+  ["messages", "message"], ["facts", "fact"], ["loops", "open loop"], ["profile", "line of the profile",
+    "lines of the profile"], ["titles", "title made from it", "titles made from it"],
 ];
-const KNOWN = new Set([
-  ...GOES.map(([name]) => name), "sessions", "summaries", "days", "returns", "conversations", "receipts", "elsewhere",
-  "backups", "indexRows"
-]);
-
-/** Whatever an entry says of itself. */
-const wordsOf = (one) =>
-  (typeof one === "string" ? one : one?.text ?? one?.quote ?? one?.title ?? one?.name ?? one?.id ?? "");
-const listOf = (value) => (Array.isArray(value) ? value.filter((one) => wordsOf(one) !== "") : []);
-/** What is told by its number alone, as people call it. */
-const ELSEWHERE = {
-  remembered: ["answer that memory keeps", "answers that memory keeps"],
-  trace: ["account of why an answer came about", "accounts of why answers came about"],
-  summary: ["running summary of a conversation", "running summaries of conversations"],
-  past_run: ["earlier try of an answer", "earlier tries of answers"],
-  assertion: ["assertion"], context: ["question kept for an assertion", "questions kept for assertions"],
-  sample: ["answer of an evaluation", "answers of evaluations"],
-  verdict: ["reason of a verdict", "reasons of verdicts"],
-  optimisation: ["improvement of a prompt", "improvements of prompts"],
-  job: ["note of failed work", "notes of failed work"],
-};
-/** "staleAnswers" → "stale answers": what this page does not know yet is shown all the same. */
-const spelled = (name) => name.replace(/[_-]/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 
 function Text({ text }) {
   if (text.length <= LONG) return html`<p class="quote" dir="auto">${text}</p>`;
@@ -54,15 +27,8 @@ function Group({ title, list }) {
   if (!list.length) return null;
   return html`
     <section><h3>${title}</h3>
-      <ul>${list.map((one, at) => html`<li key=${one.id ?? at}><${Text} text=${String(wordsOf(one))} /></li>`)}</ul>
+      <ul>${list.map(({ id, text }) => html`<li key=${id}><${Text} text=${text} /></li>`)}</ul>
     </section>`;
-}
-
-/** Entries that say the same, together: `[text, entries]`. */
-function alike(list) {
-  const found = new Map();
-  for (const one of list) found.set(wordsOf(one), [...(found.get(wordsOf(one)) ?? []), one]);
-  return [...found];
 }
 
 /** Whose answers they are and where; of many, the first ones. What cannot be told is left out. */
@@ -71,26 +37,29 @@ const whose = (list) =>
     list.slice(0, NAMED).map(({ id }) => api.get(`/api/answers/${encodeURIComponent(id)}`).catch(() => null))
   );
 
-/** Answers that repeat it: the same words once, with everybody who said them. */
-function Answers({ title, list }) {
+/** The answers that read it or were told of it: they go too, unless kept. */
+function Answers({ list, kept, onKeep }) {
   const [known] = useLoaded(() => whose(list), [list]);
   const by = new Map((known ?? []).filter(Boolean).map((one) => [one.answer_id, one]));
   if (!list.length) return null;
+  const keep = (id, on) => onKeep(on ? [...kept, id] : kept.filter((one) => one !== id));
   return html`
-    <section><h3>${title}</h3>
-      <ul>${alike(list).map(([text, same]) => html`
-        <li key=${same[0].id}><${Text} text=${String(text)} />
-          <p class="soft by-whom">
-            ${same.length > 1 && html`<span>${same.length} times</span>`}
-            ${same.map(({ id }) => by.get(id))
-              .filter(Boolean)
-              .map((one) => html`
-                <a key=${one.answer_id} href=${`/c/${one.conversation_id}#turn-${one.turn_id}`}>
-                  <bdi>${one.name}</bdi>
-                </a>`)}
-          </p>
-          </li>`)}
-          </ul>
+    <section class="answers"><h3>${plural(list.length, "answer that used it", "answers that used it")}</h3>
+      <p>They are removed too. Tick those you want to keep.</p>
+      <ul>${list.map(({ id, text }) => {
+        const one = by.get(id);
+        const name = one?.name ?? "an advisor";
+        return html`
+          <li key=${id}>
+            <label>
+              <input type="checkbox" checked=${kept.includes(id)}
+                onChange=${(event) => keep(id, event.target.checked)} />
+              <span>Keep <b dir="auto">${name}</b>’s answer</span>
+            </label>
+            ${one && html`<a href=${`/c/${one.conversation_id}#turn-${one.turn_id}`}>Open</a>`}
+            <${Text} text=${text} />
+          </li>`;
+      })}</ul>
     </section>`;
 }
 
@@ -98,82 +67,51 @@ function Conversations({ ids }) {
   if (!ids.length) return null;
   const titles = new Map(conversations.value.map((one) => [one.id, one.title]));
   return html`
-    <section><h3>A mark in ${plural(ids.length, "conversation")}</h3>
-      <p>Where it was said, it then reads that something was forgotten.</p>
-      <ul>${ids.map((one) => {
-        const id = typeof one === "string" ? one : one.id;
-        return html`
-          <li key=${id}>
-            <a href=${`/c/${encodeURIComponent(id)}`} dir="auto">
-              ${titles.get(id) || one.title || "Untitled conversation"}
-            </a>
-          </li>`;
-      })}</ul>
+    <section><h3>In ${plural(ids.length, "conversation")} a mark stays: “forgotten”</h3>
+      <ul>${ids.map((id) => html`
+        <li key=${id}>
+          <a href=${`/c/${encodeURIComponent(id)}`} dir="auto">${titles.get(id) || "Untitled conversation"}</a>
+        </li>`)}</ul>
     </section>`;
 }
 
-/** What is told by its number alone: how many receipts, and whatever else repeats it. */
-function Counted({ receipts, elsewhere }) {
-  const others = Object.entries(elsewhere ?? {})
-    .filter(([, count]) => count > 0)
-    .map(([kind, count]) => plural(count, ...(ELSEWHERE[kind] ?? [spelled(kind)])));
-  if (!receipts && !others.length) return null;
+/** What is told in one sentence: records that keep a mark, and what is written anew. */
+function Rest({ going }) {
+  const marks = going.receipts + Object.values(going.elsewhere).reduce((sum, count) => sum + count, 0);
+  const anew = going.summaries.length + going.days.length;
   return html`
-    <section><h3>Also repeated</h3>
-      ${receipts > 0 && html`
-        <p>
-          ${plural(receipts, "receipt")} ${receipts === 1
-            ? "keeps"
-            : "keep"} a mark in place of it, and ${receipts === 1 ? "is" : "are"} not exact any more.
-        </p>`}
-      ${others.length > 0 && html`<p>In ${others.join(", ")}.</p>`}
-    </section>`;
+    ${marks > 0 && html`
+      <p class="soft">${plural(marks, "record")} (what was sent, traces, evaluations) ${marks === 1
+        ? "loses"
+        : "lose"} it as well.</p>`}
+    ${anew > 0 && html`<p class="soft">${plural(anew, "summary", "summaries")} will be rewritten without it.</p>`}`;
 }
 
-function Anew({ summaries = [], days = [] }) {
-  const told = [
-    summaries.length > 0
-      && (summaries.length === 1 ? "the summary of 1 session" : `the summaries of ${summaries.length} sessions`),
-    days.length > 0 && `the analysis of ${days.join(", ")}`,
-  ].filter(Boolean);
-  return told.length > 0 && html`
-    <section><h3>Written anew</h3><p>From what is left: ${told.join(", and ")}.</p></section>`;
-}
-
-function Backups({ names = [] }) {
+function Backups({ names }) {
   return names.length > 0 && html`
-    <section class="stays"><h3>${plural(names.length, "backup")} still ${names.length === 1 ? "holds" : "hold"} it</h3>
-      <p>Copies of the database, made before its tables changed. Delete the files when you no longer need them.</p>
+    <section class="stays"><h3>${plural(names.length, "backup")} still ${names.length === 1 ? "has" : "have"} it</h3>
+      <p>Copies of the database, made before an update. Delete the files when you no longer need them.</p>
       <ul>${names.map((name) => html`<li key=${name}><code>${name}</code></li>`)}</ul></section>`;
 }
 
-function Preview({ going }) {
-  const others = Object.keys(going).filter((name) => !KNOWN.has(name) && listOf(going[name]).length);
+function Preview({ going, kept, onKeep }) {
   return html`
-    ${going.sessions?.length > 0 && html`
-      <p>
-        ${plural(
-          going.sessions.length, "whole session"
-        )} will be forgotten, with everything said in ${going.sessions.length === 1 ? "it" : "them"}.
-      </p>`}
     ${GOES.map(([name, one, many]) => html`
-      <${name === "answers" ? Answers : Group} key=${name} title=${plural(listOf(going[name]).length, one, many)}
-        list=${listOf(going[name])} />`)}
-    ${others.map((name) => html`
-      <${Group} key=${name} title=${`${listOf(going[name]).length} ${spelled(name)}`} list=${listOf(going[name])} />`)}
-    <${Conversations} ids=${listOf(going.conversations)} />
-    <${Counted} receipts=${going.receipts ?? 0} elsewhere=${going.elsewhere} />
-    <${Anew} summaries=${going.summaries} days=${going.days} />
-    <${Group} title="Then holds again" list=${listOf(going.returns)} />
+      <${Group} key=${name} title=${plural(going[name].length, one, many)} list=${going[name]} />`)}
+    <${Answers} list=${going.answers} kept=${kept} onKeep=${onKeep} />
+    <${Conversations} ids=${going.conversations} />
+    <${Group} title="Current again" list=${going.returns} />
+    <${Rest} going=${going} />
     <${Backups} names=${going.backups} />`;
 }
 
-/** `target` is {kind, id, words}; `onDone` is called when it is gone. */
+/** `target` is a message: {id, words}; `onDone` is called when it is gone. */
 export function Forget({ target, onClose, onDone }) {
-  const { kind, id, words } = target;
-  const [going, failure, again] = useLoaded(() => api.get(
-    `/api/memory/forget?kind=${kind}&id=${encodeURIComponent(id)}`
-  ), [kind, id]);
+  const { id, words } = target;
+  const [going, failure, again] = useLoaded(
+    () => api.get(`/api/memory/forget?kind=message&id=${encodeURIComponent(id)}`), [id]
+  );
+  const [kept, setKept] = useState([]);
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState(null);
   const forget = async () => {
@@ -181,7 +119,7 @@ export function Forget({ target, onClose, onDone }) {
     setBusy(true);
     setRefused(null);
     try {
-      await api.post("/api/memory/forget", { kind, id });
+      await api.post("/api/memory/forget", { kind: "message", id, keep: kept });
     } catch (error) {
       setRefused(error);
       setBusy(false);
@@ -192,22 +130,19 @@ export function Forget({ target, onClose, onDone }) {
     onDone();
   };
   return html`
-    <${Dialog} title="Forget this for good?" onClose=${onClose}>
+    <${Dialog} title="Forget this message?" onClose=${onClose}>
       <p class="quote target" dir="auto">${shorten(words, LONG)}</p>
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
-      ${!going && !failure && html`<${Waiting}>Looking what would go with it …<//>`}
+      ${!going && !failure && html`<${Waiting}>Loading …<//>`}
       ${going && html`
-        <p class="soft">
-          ${listOf(going.messages).length > 0 && kind !== "message" && BY_MESSAGES}
-          This goes, from memory and from its files, and cannot be undone:
-        </p>
-        <div class="going"><${Preview} going=${going} /></div>`}
+        <p class="soft">This is deleted from memory and its files. It cannot be undone.</p>
+        <div class="going"><${Preview} going=${going} kept=${kept} onKeep=${setKept} /></div>`}
       ${refused && html`<${Failed} failure=${refused} />`}
       <div class="row end finish-forgetting">
-        <button type="button" class="plain" autofocus onClick=${onClose}>Keep it</button>
+        <button type="button" class="plain" autofocus onClick=${onClose}>Cancel</button>
         <button type="button" class="solid bad" disabled=${!going} aria-disabled=${busy ? "true" : undefined}
           onClick=${forget}>
-          ${busy ? "Forgetting …" : "Forget for good"}
+          ${busy ? "Forgetting …" : "Forget"}
         </button>
       </div>
     <//>`;

@@ -1,7 +1,7 @@
 // @ts-check
 // One thing that is remembered: what it says, what it rests on, and what can be done about it.
 import { api } from "../api.js";
-import { notify, notifyFailure } from "../dialog.js";
+import { confirm, notify, notifyFailure } from "../dialog.js";
 import { draftOf } from "../draft.js";
 import { advisorById } from "../lists.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
@@ -11,6 +11,9 @@ import { Origin, Quotes } from "./source.js";
 import { changed, dayOf, Long, moment } from "./state.js";
 
 const SOURCES = { user_stated: "", manual: "written by you", inferred: "inferred" };
+const OVER = { superseded: "replaced", done: "done", dropped: "dropped", ended: "no longer true" };
+
+const NAMES = { fact: "fact", loop: "loop", profile: "line" };
 
 /** What the statement is about, where that is not you in general. */
 function about({ subject, attribute }) {
@@ -28,22 +31,36 @@ function time({ aboutFrom, aboutTo, aboutPrecision }) {
 function Marks({ fact }) {
   const whose = fact.advisorId && (advisorById.value.get(fact.advisorId)?.name ?? "one advisor");
   const marks = [
-    fact.pinned && "pinned", fact.excluded && "excluded: no answer sees it",
-    fact.neverToCloud && "stays on this machine",
-    whose && `known to ${whose} alone`, fact.status === "superseded" && `superseded ${dayOf(fact.validTo)}`,
+    fact.over && `${OVER[fact.over] ?? fact.over} ${dayOf(fact.validTo)}`,
+    fact.pinned && "pinned", fact.excluded && "hidden from advisors",
+    fact.neverToCloud && "only for models on this computer", whose && `only ${whose} may read it`,
+    fact.evidence.length > 1 && `said ${fact.evidence.length} times`,
     fact.source === "inferred" && `inferred, ${Math.round(fact.confidence * 100)} % sure`,
     time(fact) && `about ${time(fact)}`,
   ].filter(Boolean);
   return marks.length > 0 && html`<p class="marks">${marks.map((one) => html`<span key=${one}>${one}</span>`)}</p>`;
 }
 
+/** Undoes that a fact is outdated. */
+function Still({ fact, onDone, label = "Still true" }) {
+  const restore = () => attempt(async () => {
+    await api.patch(`/api/memory/facts/${fact.id}`, { current: true });
+    await onDone?.();
+  }, "Current again.");
+  return html`
+    <button type="button" data-tool="still" aria-label=${`${label}: ${shorten(fact.text)}`}
+      onClick=${restore}>
+      ${label}
+    </button>`;
+}
+
 /** What was ever said of the same, in the order of time. */
-function History({ fact }) {
+function History({ fact, onDone }) {
   const [whole, failure, again] = useLoaded(() => api.get(`/api/memory/facts/${fact.id}`), [
     fact.id, fact.validTo, fact.text
   ]);
   if (failure) return html`<${Failed} failure=${failure} again=${again} />`;
-  if (!whole) return html`<${Waiting}>Looking back …<//>`;
+  if (!whole) return html`<${Waiting}>Loading …<//>`;
   const line = [...whole.history, whole].sort((a, b) => Date.parse(a.validFrom) - Date.parse(b.validFrom));
   return html`
     <ol class="line">${line.map((one) => html`
@@ -52,12 +69,14 @@ function History({ fact }) {
           ${moment(one.validFrom)} ${one.validTo ? `to ${moment(one.validTo)}` : "until now"}
           ${SOURCES[one.source] && ` · ${SOURCES[one.source]}`}
         </p>
-        <p class="quote" dir="auto">${one.retracts ? html`<em>Taken back:</em> ${one.text}` : one.text}</p>
+        <p class="quote" dir="auto">${one.text}</p>
         <${Quotes} list=${one.evidence} />
+        ${one.status !== "current" && one.id !== fact.id && html`
+          <div class="tools"><${Still} fact=${one} onDone=${onDone} /></div>`}
       </li>`)}</ol>`;
 }
 
-/** A text to be put right in its place; what is typed is kept in this browser until it is saved. */
+/** A text to be corrected in its place; what is typed is kept in this browser until it is saved. */
 export function Reword({ name, label, text, max, onSave, onClose, children }) {
   const id = useId();
   const box = useRef(null);
@@ -131,7 +150,7 @@ export function PinTool({ pinned, name, mark }) {
   const word = pinned ? "Unpin" : "Pin";
   return html`
     <button type="button" data-tool="pin" aria-pressed=${pinned ? "true" : "false"} aria-label=${`${word}: ${name}`}
-      onClick=${() => mark({ pinned: !pinned }, pinned ? "It is not pinned any more." : "Pinned. It stands first.")}>
+      onClick=${() => mark({ pinned: !pinned }, pinned ? "Unpinned." : "Pinned. It comes first.")}>
       ${word}
     </button>`;
 }
@@ -141,11 +160,11 @@ function MarkTools({ marked, name, mark }) {
   return html`
     <${PinTool} pinned=${marked.pinned} name=${name} mark=${mark} />
     <button type="button" data-tool="exclude" aria-pressed=${out ? "true" : "false"}
-      aria-label=${`${out ? "Include" : "Exclude"}: ${name}`}
+      aria-label=${`${out ? "Show to advisors" : "Hide from advisors"}: ${name}`}
       onClick=${() => mark(
-        { excluded: !out }, out ? "Included. It can be recalled again." : "Excluded. No answer gets to see it."
+        { excluded: !out }, out ? "Advisors may read it again." : "Hidden. No advisor reads it."
       )}>
-      ${out ? "Include" : "Exclude"}
+      ${out ? "Show to advisors" : "Hide from advisors"}
     </button>`;
 }
 
@@ -155,13 +174,37 @@ function useUnfolded(unfolded, part, otherwise = false) {
   return [open, (now) => { unfolded[part] = now; setOpen(now); }];
 }
 
-export function Fact({ name: entry, item, unfolded, put, onForget }) {
+const lines = (list, one, many) =>
+  (list.length ? `${list.length > 1 ? many : one} ${list.map(({ text }) => `“${shorten(text)}”`).join(", ")}. ` : "");
+
+/** Deletes one statement after a short question; whether it was deleted. */
+export async function remove(kind, id, text) {
+  try {
+    const going = await api.get(`/api/memory/forget?kind=${kind}&id=${encodeURIComponent(id)}`);
+    const back = lines(going.returns, "This becomes current again:", "These become current again:");
+    const yes = await confirm(`Delete this ${NAMES[kind]}?`, {
+      detail: `“${shorten(text, 300)}” ${back}The message it came from stays.`
+        + (going.backups.length ? ` Backups still hold it: ${going.backups.join(", ")}.` : ""),
+      yes: "Delete",
+    });
+    if (!yes) return false;
+    await api.post("/api/memory/forget", { kind, id });
+    changed();
+    notify("Deleted.");
+    return true;
+  } catch (failure) {
+    notifyFailure(failure);
+    return false;
+  }
+}
+
+export function Fact({ name: entry, item, unfolded, put, onChanged, onGone }) {
   const { fact, before, others } = item;
   const [editing, setEditing] = useUnfolded(unfolded, "correct", unsaved(`fact.${fact.id}`, { text: fact.text }));
   const [open, setOpen] = useUnfolded(unfolded, "history");
   const back = useWayBack(editing);
   const name = shorten(fact.text);
-  const holds = fact.status === "current";
+  const current = fact.status === "current";
   const mark = (change, done) =>
     attempt(async () => put({ fact: await api.patch(`/api/memory/facts/${fact.id}`, change) }), done);
   const correct = async (text) => {
@@ -170,10 +213,16 @@ export function Fact({ name: entry, item, unfolded, put, onForget }) {
     setEditing(false); // before it moves
     put({ fact: made, before: { id: fact.id, text: fact.text, saidAt: fact.saidAt }, others: others + 1 });
     changed();
-    notify("Corrected. It holds until you say something newer.");
+    notify("Corrected.");
   };
+  // One's own correction is taken back by deleting it; what was said stays, and both are current.
+  const undo = () => attempt(async () => {
+    if (fact.source === "manual") await api.del(`/api/memory/facts/${fact.id}`);
+    else await api.patch(`/api/memory/facts/${before.id}`, { current: true });
+    await onChanged();
+  }, "Undone.");
   return html`
-    <li data-entry=${entry} class=${`memo${holds ? "" : " past"}${fact.excluded ? " out" : ""}`}>
+    <li data-entry=${entry} class=${`memo${current ? "" : " past"}${fact.excluded ? " out" : ""}`}>
       <div class="margin-note">
         ${about(fact) && html`<span class="label" dir="auto">${about(fact)}</span>`}
         <time class="stamp" datetime=${fact.saidAt}>${dayOf(fact.saidAt)}</time>
@@ -181,47 +230,47 @@ export function Fact({ name: entry, item, unfolded, put, onForget }) {
       <div class="entry">
         ${editing
           ? html`
-            <${Reword} name=${`fact.${fact.id}`} label="Put it rightly" text=${fact.text} max="2000" onSave=${correct}
+            <${Reword} name=${`fact.${fact.id}`} label="Corrected text" text=${fact.text} max="2000" onSave=${correct}
               onClose=${() => setEditing(false)}>
-              <p class="soft small">
-                <del dir="auto">${fact.text}</del> stays in its history; what you write holds from now on.
-              </p>
+              <p class="soft small">The old text moves to Outdated.</p>
               <//>`
           : html`<p class="statement" dir="auto"><${Long} text=${fact.text} /></p>`}
-        ${!editing && before && (fact.corrects === before.id || holds) && html`
+        ${!editing && before && current && html`
           <p class="was">
-            <span class="aside">Before: </span>
-            <del dir="auto">${before.text}</del> <span class="stamp">
-              ${fact.corrects ? "corrected by you" : "until"} ${dayOf(fact.saidAt)}
-            </span>
+            Before: <del dir="auto">${before.text}</del> <span class="stamp">
+              ${fact.source === "manual" ? "corrected by you" : "until"} ${dayOf(fact.saidAt)}
+            </span> <button type="button" data-tool="undo" class="quiet"
+              aria-label=${`Undo, back to: ${shorten(before.text)}`} onClick=${undo}>
+              Undo
+            </button>
           </p>`}
         <${Marks} fact=${fact} />
         <${Quotes} list=${fact.evidence} day=${dayOf(fact.saidAt)} />
         ${fact.source === "manual" && !fact.evidence.length && html`
           <p class="whence">
             <span class="speaker">You</span>
-            <span>written by hand</span>
+            <span>wrote this</span>
             <time class="stamp" datetime=${fact.saidAt}>${moment(fact.saidAt).slice(11)}</time>
           </p>`}
         <div class="tools">
-          ${holds && html`
+          ${!current && html`<${Still} fact=${fact} onDone=${onChanged} />`}
+          ${current && html`
             <button type="button" data-tool="correct" ref=${back} aria-label=${`Correct: ${name}`}
               aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>
               Correct
             </button>`}
-          ${holds && html`<${MarkTools} marked=${fact} name=${name} mark=${mark} />`}
-          ${!holds && fact.excluded && html`<${MarkTools} marked=${fact} name=${name} mark=${mark} />`}
+          ${(current || fact.excluded) && html`<${MarkTools} marked=${fact} name=${name} mark=${mark} />`}
           ${others > 0 && html`
             <button type="button" data-tool="history" aria-expanded=${open ? "true" : "false"}
-              aria-label=${`History, ${plural(others + 1, "statement")}: ${name}`} onClick=${() => setOpen(!open)}>
+              aria-label=${`History, ${plural(others + 1, "fact")}: ${name}`} onClick=${() => setOpen(!open)}>
               History (${others + 1})
             </button>`}
-          <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`}
-            onClick=${() => onForget({ kind: "fact", id: fact.id, words: fact.text })}>
-            Forget …
+          <button type="button" data-tool="delete" aria-label=${`Delete this fact: ${name}`}
+            onClick=${async () => await remove("fact", fact.id, fact.text) && onGone()}>
+            Delete
           </button>
         </div>
-        ${open && html`<${History} fact=${fact} />`}
+        ${open && html`<${History} fact=${fact} onDone=${onChanged} />`}
       </div>
     </li>`;
 }
@@ -248,18 +297,18 @@ export function Message({ name: entry, item, unfolded, put, onForget }) {
         ${(message.pinned || message.excluded) && html`
           <p class="marks">
             ${message.pinned && html`<span>pinned</span>`}
-            ${message.excluded && html`<span>excluded: no answer sees it</span>`}
+            ${message.excluded && html`<span>hidden from advisors</span>`}
           </p>`}
         <${Origin} where=${message} advisor=${message.advisorId} day=${dayOf(message.timestamp)} />
         <div class="tools">
           ${cut && html`
             <button type="button" data-tool="whole" aria-expanded=${whole ? "true" : "false"}
               onClick=${() => setWhole(!whole)}>
-              ${whole ? "Show a part" : "Show all of it"}
+              ${whole ? "Show less" : "Show all"}
             </button>`}
           <${MarkTools} marked=${message} name=${name} mark=${mark} />
           <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`}
-            onClick=${() => onForget({ kind: "message", id, words: message.text })}>
+            onClick=${() => onForget({ id, words: message.text })}>
             Forget …
           </button>
         </div>

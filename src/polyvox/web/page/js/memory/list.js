@@ -1,26 +1,25 @@
 // @ts-check
-// What is remembered: a list to read, a line to ask it with, ways to look at parts of it.
-import { api } from "../api.js";
-import { Failed, useLoaded, Waiting } from "../load.js";
+// What is remembered: a list to read, a search, filters, and a field to add something.
+import { Failed, Waiting } from "../load.js";
+import { remember } from "../remember.js";
 import { go, route } from "../router.js";
 import { asQuery } from "../snippet.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { dayGroup, number, plural } from "../words.js";
 import { Forget } from "./forget.js";
-import { Fact, Message } from "./item.js";
-import { Filter, More, useKeptFocus, useNews, usePages } from "./state.js";
+import { Fact, Message, Reword, unsaved, useWayBack } from "./item.js";
+import { Filter, More, useKeptFocus, usePages } from "./state.js";
 
 const WAIT = 300;
 const FOUND = 30;
 const SURE = 0.6; // from here on the server calls it worth telling
 const FILTERS = [
-  ["current", "What holds"], ["pinned", "Pinned"], ["excluded", "Excluded"], ["superseded", "Superseded"]
+  ["current", "Current"], ["pinned", "Pinned"], ["excluded", "Hidden"], ["superseded", "Outdated"]
 ];
 const NONE = {
-  pinned: "Nothing is pinned. What is pinned stands first here, and a little higher whenever something is recalled.",
-  excluded: "Nothing is excluded. What is excluded stays here, and no answer gets to see it.",
-  superseded:
-    "Nothing was superseded yet. When you say something newer about the same thing, the older statement is kept here.",
+  pinned: "Nothing is pinned. Pinned facts come first, here and when your advisors look something up.",
+  excluded: "Nothing is hidden. Hidden facts stay here, but no advisor reads them.",
+  superseded: "Nothing is outdated. When you say something newer about the same thing, the older fact moves here.",
 };
 
 const keyOf = ({ kind, fact, message }) =>
@@ -40,7 +39,7 @@ function Line({ asked, onAsk }) {
   return html`
     <form role="search" onSubmit=${(event) => { event.preventDefault(); ask(text); }}>
       <span class="caret" aria-hidden="true">›</span>
-      <input type="search" aria-label="Ask your memory" placeholder="Where do I live? What did I say in May?"
+      <input type="search" aria-label="Search your memory" placeholder="Search what you said"
         maxlength="1000"
         autocomplete="off" dir="auto" value=${text} onInput=${(event) => setText(event.target.value)} />
     </form>`;
@@ -75,7 +74,7 @@ function grouped(items, only, asked) {
   for (const item of items) {
     const at = timeOf(item) * 1000;
     const name = asked
-      ? (item.relevance >= SURE || !sure ? "" : "Less sure")
+      ? (item.relevance >= SURE || !sure ? "" : "Less likely")
       : headed && markedOf(item).pinned ? "Pinned" : Number.isNaN(at) ? "Some time" : dayGroup(at);
     if (groups.at(-1)?.name !== name) {
       groups.push({ name, key: `${name}-${groups.filter((one) => one.name === name).length}`, items: [] });
@@ -88,11 +87,9 @@ function grouped(items, only, asked) {
 function Nothing({ only, asked, overview, onAll }) {
   if (asked) {
     return html`
-      <div class="lead" role="status" tabindex="-1"><p>Nothing that is remembered is about “<bdi>${asked}</bdi>”.</p>
+      <div class="lead" role="status" tabindex="-1"><p>Nothing found for “<bdi>${asked}</bdi>”.</p>
       <p class="soft">
-        What is excluded is not searched. <button type="button" class="inline" onClick=${onAll}>
-          See all that is remembered
-        </button>
+        Hidden ones are not searched. <button type="button" class="inline" onClick=${onAll}>Show all</button>
       </p>
       </div>`;
   }
@@ -101,51 +98,44 @@ function Nothing({ only, asked, overview, onAll }) {
   if (!overview.sessions && !overview.statements) {
     return html`<div class="empty" role="status" tabindex="-1"><p>Nothing is remembered yet.</p>
       <p class="soft">
-        When a session ends, because you pause for a while or end it, what you said in it can be found here, and
-        facts, open loops and a profile are noted from it, each with your words beside it.
+        When you pause for a while or end a session, what you said appears here${overview.model
+          ? ", with the facts noted from it"
+          : ""}. Or add something yourself.
       </p>
-      <p><a href="/">Begin a conversation</a></p></div>`;
+      <p><a href="/">Start a conversation</a></p></div>`;
   }
   return html`
     <div class="empty" role="status" tabindex="-1">
-      <p>No facts are noted yet. ${plural(overview.sessions, "session")} can be searched above.</p>
-    ${overview.model
-      ? html`
+      <p>No facts yet. ${plural(overview.sessions, "session")} can be searched above.</p>
+      ${overview.model && html`
         <p class="soft">
-          Facts are taken from your own words alone, by <code>${overview.model}</code>, when a session has ended.
-        </p>`
-      : html`
-        <p class="soft">
-          No model reads along: plain rules note open loops and how you want to be answered, but claim no facts. <a
-            href="/settings#models">
-            Name a model for memory
-          </a>
+          <code>${overview.model}</code> notes facts from your own words when a session ends.
         </p>`}
-      </div>`;
+    </div>`;
 }
 
 function told({ items, next }, only, asked) {
   const names = {
-    current: ["statement", "statements"], pinned: ["pinned one", "pinned ones"],
-    excluded: ["excluded one", "excluded ones"], superseded: ["superseded statement", "superseded statements"]
+    current: ["fact", "facts"], pinned: ["pinned", "pinned"], excluded: ["hidden", "hidden"],
+    superseded: ["outdated fact", "outdated facts"]
   };
   const sure = items.filter(({ relevance }) => relevance >= SURE).length;
   const rest = sure ? items.length - sure : 0;
   if (asked) {
     return html`
       ${items.length >= FOUND ? "The best " : ""}
-      ${plural(items.length - rest, "thing")} ${sure ? "about" : "that may be about"} “<bdi>${asked}</bdi>
-      ”${rest > 0 && `, and ${number(rest)} less sure`}`;
+      ${plural(items.length - rest, "result")} ${sure ? "about" : "that may be about"} “<bdi>${asked}</bdi>
+      ”${rest > 0 && `, and ${number(rest)} less likely`}`;
   }
   return `${next ? "The newest " : ""}${plural(items.length, ...names[only])}`;
 }
 
-function List({ pages, asked, only, onForget, overview, onAll, toNew }) {
+function List({ pages, asked, only, onForget, onGone, overview, onAll, toNew }) {
   const { items, failure, next, busy, again, more, set } = pages;
   const first = useRef(new Map()); // what a corrected item was called before: to the reader it is the same
   const open = useRef(new Map()); // what is unfolded, by that name: it stays so in another group
   if (failure && !items) return html`<${Failed} failure=${failure} again=${again} />`;
-  if (!items) return html`<${Waiting}>${asked ? "Remembering …" : "Looking what is there …"}<//>`;
+  if (!items) return html`<${Waiting}>${asked ? "Searching …" : "Loading …"}<//>`;
   const nameOf = (item) => first.current.get(keyOf(item)) ?? keyOf(item);
   const put = (item) => (change) => {
     first.current.set(keyOf({ ...item, ...change }), nameOf(item));
@@ -169,10 +159,11 @@ function List({ pages, asked, only, onForget, overview, onAll, toNew }) {
         ${group.name && html`<h2>${group.name}</h2>`}
         <ol class="memos">${group.items.map((item) => html`
           <${item.kind === "fact" ? Fact : Message} key=${nameOf(item)} name=${nameOf(item)}
-            unfolded=${unfolded(nameOf(item))} item=${item} put=${put(item)} onForget=${onForget} />`)}
+            unfolded=${unfolded(nameOf(item))} item=${item} put=${put(item)} onForget=${onForget}
+            onChanged=${again} onGone=${onGone} />`)}
           </ol>
       </section>`)}
-    ${next && html`<${More} busy=${busy} toNew=${toNew} onMore=${more}>Show older ones<//>`}`;
+    ${next && html`<${More} busy=${busy} toNew=${toNew} onMore=${more}>Show older<//>`}`;
 }
 
 const addressOf = (query) => {
@@ -183,17 +174,38 @@ const addressOf = (query) => {
   return text ? `/memory?${text}` : "/memory";
 };
 
-export function Remembered() {
+const BLANK = { text: "" };
+
+/** Tells memory something outright; the text is kept in this browser until it is saved. */
+function Add({ onAdded }) {
+  const [open, setOpen] = useState(unsaved("fact.new", BLANK));
+  const back = useWayBack(open);
+  const add = async (text) => {
+    await remember(text);
+    await onAdded();
+  };
+  if (open) {
+    return html`
+      <${Reword} name="fact.new" label="What should be remembered?" text="" max="2000" onSave=${add}
+        onClose=${() => setOpen(false)} />`;
+  }
+  return html`
+    <div class="tools add-fact">
+      <button type="button" ref=${back} data-tool="add" onClick=${() => setOpen(true)}>
+        Add something to remember
+      </button>
+    </div>`;
+}
+
+export function Remembered({ overview, look }) {
   const query = route.value.query;
   const asked = (query.get("q") ?? "").trim();
   const named = query.get("only") ?? "";
   const only = FILTERS.some(([key]) => key === named) ? named : "current";
-  const [overview, , look] = useLoaded(() => api.get("/api/memory/overview"), []);
   const pages = usePages((limit, after) => (asked
     ? `/api/memory/items?limit=${FOUND}&q=${asQuery(asked)}`
     : `/api/memory/items?limit=${limit}&only=${only}${after ? `&after=${encodeURIComponent(after)}` : ""}`),
     [asked, only], keyOf);
-  useNews(look);
   const [target, setTarget] = useState(null);
   const [room, toNew] = useKeptFocus();
   const gone = async () => {
@@ -208,9 +220,10 @@ export function Remembered() {
     <div ref=${room}>
       <${Line} asked=${asked} onAsk=${(words) => to({ q: words }, { replace: Boolean(asked) || !words })} />
       ${!asked && html`
+        <${Add} onAdded=${() => Promise.all([pages.again(), look()])} />
         <${Filter} legend="What is shown" value=${only} options=${FILTERS}
           onChange=${(key) => to({ only: key === "current" ? "" : key })} />`}
-      <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget}
+      <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget} onGone=${gone}
         onAll=${() => go("/memory")} toNew=${toNew} />
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
     </div>`;

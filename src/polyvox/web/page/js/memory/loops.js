@@ -8,8 +8,7 @@ import { reading, useReading } from "../place.js";
 import { go, route } from "../router.js";
 import { html, useId, useRef, useState } from "../ui.js";
 import { shorten, plural } from "../words.js";
-import { Forget } from "./forget.js";
-import { attempt, PinTool, Reword, unsaved, useWayBack } from "./item.js";
+import { attempt, PinTool, remove, Reword, unsaved, useWayBack } from "./item.js";
 import { Quotes } from "./source.js";
 import { changed, dayOf, Filter, Long, More, useKeptFocus, useNews } from "./state.js";
 
@@ -17,17 +16,15 @@ const STEP = 50;
 const FILTERS = [["open", "Open"], ["done", "Done"], ["dropped", "Dropped"]];
 const STATES = { open: ["open", "needs_review", "stale"], done: ["done"], dropped: ["dropped"] };
 const HORIZONS = { today: "today or tomorrow", this_week: "within a week", ongoing: "ongoing" };
+const OPEN = "When you say “I'll call the bank tomorrow”, it appears here after the session, with your words.";
 const ORDERS = {
-  pinned: "pinned ones first, then the most pressing", open: "the most pressing first", done: "the newest first",
+  pinned: "pinned first, then the most urgent", open: "the most urgent first", done: "the newest first",
   dropped: "the newest first"
 };
 const NONE = {
-  open: [
-    "Nothing is open.",
-    "When you say “I'll call the bank tomorrow”, it stands here after the session, with your words."
-  ],
-  done: ["Nothing is done yet.", "What you mark as done, or say is done, is kept here."],
-  dropped: ["Nothing was dropped.", "What you decide not to do is kept here, so it can be taken up again."],
+  open: ["Nothing is open.", OPEN],
+  done: ["Nothing is done yet.", "What you mark as done, or say is done, moves here."],
+  dropped: ["Nothing was dropped.", "What you decide not to do moves here. You can open it again."],
 };
 
 /** A day and how far it is: [words, whether it is past]. */
@@ -50,7 +47,7 @@ function Marks({ loop }) {
     loop.pinned && ["pinned", ""], over && [loop.status, "over"], !over && when && [when, late ? "late" : ""],
     !over && !when && [HORIZONS[loop.timeHorizon] ?? loop.timeHorizon, ""],
     ["stale", "needs_review"].includes(loop.status)
-      && [`needs a look: not spoken of since ${dayOf(loop.lastSeenAt)}`, "look"],
+      && [`still open? last mentioned ${dayOf(loop.lastSeenAt)}`, "look"],
     loop.domain !== "general" && [loop.domain, ""], ...loop.tags.map((tag) => [tag, "tag"]),
   ].filter(Boolean);
   return html`
@@ -70,11 +67,11 @@ function DayField({ loop }) {
     <div class="field day">
       <label for=${id}>Due</label>
       <input id=${id} type="date" value=${draft.now.day} onInput=${(event) => draft.set("day", event.target.value)} />
-      <small>Left empty, it is due on no day.</small>
+      <small>Empty: no due date.</small>
     </div>`;
 }
 
-function Loop({ loop, put, onForget }) {
+function Loop({ loop, put, onGone }) {
   const [editing, setEditing] = useState(unsaved(`loop.${loop.id}`, savedOf(loop)));
   const back = useWayBack(editing);
   const name = shorten(loop.text);
@@ -102,7 +99,7 @@ function Loop({ loop, put, onForget }) {
       <div class="entry">
         ${editing
           ? html`
-            <${Reword} name=${`loop.${loop.id}`} label="Put it rightly" text=${loop.text} max="300" onSave=${correct}
+            <${Reword} name=${`loop.${loop.id}`} label="Corrected text" text=${loop.text} max="300" onSave=${correct}
               onClose=${() => setEditing(false)}>
               <${DayField} loop=${loop} /><//>`
           : html`<p class="statement" dir="auto"><${Long} text=${loop.text} /></p>`}
@@ -111,9 +108,9 @@ function Loop({ loop, put, onForget }) {
         <div class="tools">
           ${over
             ? html`
-              <button type="button" data-tool="end" aria-label=${`Take up again: ${name}`}
-                onClick=${() => end("open", "It is open again.")}>
-                Take up again
+              <button type="button" data-tool="end" aria-label=${`Open again: ${name}`}
+                onClick=${() => end("open", "Open again.")}>
+                Open again
               </button>`
             : html`
               <button type="button" data-tool="end" aria-label=${`Done: ${name}`}
@@ -121,12 +118,12 @@ function Loop({ loop, put, onForget }) {
                 Done
               </button>
               <button type="button" data-tool="drop" aria-label=${`Drop: ${name}`}
-                onClick=${() => end("dropped", "Dropped. It can be taken up again.")}>
+                onClick=${() => end("dropped", "Dropped.")}>
                 Drop
               </button>
               ${loop.status !== "open" && html`
                 <button type="button" data-tool="still" aria-label=${`Still open: ${name}`}
-                  onClick=${() => end("open", "Still open. It is looked at again later.")}>
+                  onClick=${() => end("open", "Still open.")}>
                   Still open
                 </button>`}
               <button type="button" data-tool="correct" ref=${back} aria-label=${`Correct: ${name}`}
@@ -134,9 +131,9 @@ function Loop({ loop, put, onForget }) {
                 Correct
               </button>
               <${PinTool} pinned=${loop.pinned} name=${name} mark=${mark} />`}
-          <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`}
-            onClick=${() => onForget({ kind: "loop", id: loop.id, words: loop.text })}>
-            Forget …
+          <button type="button" data-tool="delete" aria-label=${`Delete: ${name}`}
+            onClick=${async () => await remove("loop", loop.id, loop.text) && onGone()}>
+            Delete
           </button>
         </div>
       </div>
@@ -148,7 +145,6 @@ export function Loops() {
   const kind = FILTERS.some(([key]) => key === named) ? named : "open";
   const [many, setMany] = useState(Math.max(STEP, reading()?.shown ?? 0));
   const [mine, setMine] = useState(new Map());
-  const [target, setTarget] = useState(null);
   const [room, toNew] = useKeptFocus();
   const changes = useRef(0);
   const [loops, failure, again] = useLoaded(async () => ({
@@ -159,7 +155,6 @@ export function Loops() {
   const list = loops?.kind === kind ? loops.list : null;
   useReading(list && many);
   const gone = async () => {
-    setTarget(null);
     await again();
     room.current?.querySelector(".count, [role=status]")?.focus();
   };
@@ -178,7 +173,7 @@ export function Loops() {
     <div ref=${room}>
       <${Filter} legend="Which loops" value=${kind} options=${FILTERS} onChange=${show} />
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
-      ${!list && !failure && html`<${Waiting}>Looking what is open …<//>`}
+      ${!list && !failure && html`<${Waiting}>Loading …<//>`}
       ${list?.length === 0 && html`
         <div class="empty" role="status" tabindex="-1"><p>${none}</p><p class="soft">${how}</p></div>`}
       ${list?.length > 0 && html`
@@ -187,9 +182,8 @@ export function Loops() {
         </p>
         <ol class="memos">
           ${list.slice(0, many)
-            .map((loop) => html`<${Loop} key=${loop.id} loop=${now(loop)} put=${put} onForget=${setTarget} />`)}
+            .map((loop) => html`<${Loop} key=${loop.id} loop=${now(loop)} put=${put} onGone=${gone} />`)}
         </ol>`}
       ${list?.length > many && html`<${More} toNew=${toNew} onMore=${() => setMany(many + 2 * STEP)}>Show more<//>`}
-      ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
     </div>`;
 }

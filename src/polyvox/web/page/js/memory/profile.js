@@ -1,14 +1,13 @@
 // @ts-check
 // The profile: place by place, each line with who says so; written by hand where one likes.
 import { api } from "../api.js";
-import { confirm, notify, notifyFailure } from "../dialog.js";
+import { notify } from "../dialog.js";
 import { draftOf } from "../draft.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { useReading } from "../place.js";
 import { html, useId, useRef, useState } from "../ui.js";
 import { shorten } from "../words.js";
-import { Forget } from "./forget.js";
-import { Reword, unsaved, useWayBack } from "./item.js";
+import { remove, Reword, unsaved, useWayBack } from "./item.js";
 import { Quotes } from "./source.js";
 import { changed, Long, useKeptFocus, useNews } from "./state.js";
 
@@ -18,12 +17,10 @@ const DOMAINS = [
 ];
 /** What a line may be for an empty place: a hint of what belongs there. */
 const HINTS = {
-  name: "How you want to be called.", tone: "Dry, warm, blunt …",
-  avoid: "A word or a habit that you do not want to meet.",
-  instructions: "“Always answer briefly.”", current_focus: "What is on your mind these weeks.",
-  work_context: "What you do, and with whom.",
-  key_relationships: "Who they are to you.", patterns: "What you tend to do.",
-  north_star: "What you are after in the long run.",
+  name: "What should they call you?", tone: "Dry, warm, blunt …", avoid: "A word or a habit you dislike.",
+  instructions: "“Always answer briefly.”", current_focus: "What is on your mind these weeks?",
+  work_context: "What do you do, and with whom?", key_relationships: "Who they are to you.",
+  patterns: "What do you tend to do?", north_star: "What do you want in the long run?",
 };
 
 function Bar({ name, part }) {
@@ -40,7 +37,7 @@ function Completeness({ known }) {
       <ul class="bars">
         ${DOMAINS.map(([key, name]) => html`<${Bar} key=${key} name=${name} part=${known[key] ?? 0} />`)}
       </ul>
-      <p class="soft small">Nothing has to be filled in. What is empty is simply not known.</p>
+      <p class="soft small">You do not have to fill anything in.</p>
     </section>`;
 }
 
@@ -48,12 +45,12 @@ function Section({ id, title, children }) {
   return html`<section aria-labelledby=${id}><h2 id=${id}>${title}</h2><dl class="places">${children}</dl></section>`;
 }
 
-function Whole({ told, put, onForget }) {
+function Whole({ told, put, onGone }) {
   const { model, completeness } = told;
   const one = (line) => (line ? [line] : []);
   const given = (place, label, lines, more = {}) => html`
     <${Place} key=${`${place}-${more.item ?? ""}`} place=${place} label=${label} lines=${lines}
-      hint=${HINTS[place.split(".").at(-1)]} put=${put} onForget=${onForget} ...${more} />`;
+      hint=${HINTS[place.split(".").at(-1)]} put=${put} onGone=${onGone} ...${more} />`;
   return html`
     <${Section} id="manner" title="How to speak with you">
       ${given("name", "Name", one(model.name), { single: true })}
@@ -65,7 +62,7 @@ function Whole({ told, put, onForget }) {
       ${given("current_focus", "Current focus", one(model.current_focus), { single: true })}
       ${given("work_context", "Work", one(model.work_context), { single: true })}
     <//>
-    <${Section} id="stars" title="North stars">
+    <${Section} id="stars" title="Long-term goals">
       ${DOMAINS.map(([key, name]) => given("north_star", name, one(model.north_star[key]), {
         single: true, item: key
       }))}
@@ -80,65 +77,50 @@ function Whole({ told, put, onForget }) {
 export function Profile() {
   const [read, failure, again] = useLoaded(() => api.get("/api/memory/profile"), []);
   const [mine, setMine] = useState(null);
-  const [target, setTarget] = useState(null);
   const [room] = useKeptFocus();
   useNews(again);
   const told = mine && read && mine.version >= read.version ? mine : read;
   useReading(told && 0);
-  const gone = async () => { setTarget(null); await again(); setMine(null); };
+  const gone = async () => { await again(); setMine(null); };
   if (!told) {
     return failure
       ? html`<${Failed} failure=${failure} again=${again} />`
-      : html`<${Waiting}>Reading the profile …<//>`;
+      : html`<${Waiting}>Loading …<//>`;
   }
   return html`
     <div ref=${room}>
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
-      ${!told.exists && html`<div class="empty" role="status"><p>Nothing is known of you yet.</p>
+      ${!told.exists && html`<div class="empty" role="status"><p>Your profile is empty.</p>
         <p class="soft">
-          “Call me Ana”, “always answer briefly”: what you say of yourself and of how you want to be answered is noted
+          “Call me Ana”, “always answer briefly”: what you say about yourself and how you want to be answered is noted
           when a session ends. Or write it here.
         </p>
         </div>`}
-      <${Whole} told=${told} put=${setMine} onForget=${setTarget} />
-      ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
+      <${Whole} told=${told} put=${setMine} onGone=${gone} />
     </div>`;
 }
 
 // A place in the profile and the lines that stand there.
-const REMOVED =
-  "It does not hold any more, and is not inferred again. The words it was taken from stay; Forget takes those, too.";
-
 const EMPTY = { text: "", who: "" };
 
 function source({ source: from, confidence }) {
   if (from === "manual") return "written by you";
   if (from === "inferred") return `inferred, ${Math.round(confidence * 100)} % sure`;
-  return "you said so";
+  return "you said this";
 }
 
-function Line({ line, label, put, onForget }) {
+function Line({ line, label, put, onGone }) {
   const [editing, setEditing] = useState(unsaved(`line.${line.id}`, { text: line.text }));
   const back = useWayBack(editing);
   const name = `${label}, ${shorten(line.name || line.text)}`;
   const path = `/api/memory/profile/lines/${line.id}`;
   const done = (told, words) => { put(told); changed(); notify(words); };
-  const save = async (text) => text !== line.text && done(await api.patch(path, { text }), "Kept.");
-  const remove = async () => {
-    if (!await confirm("Take this out of the profile?", { detail: `${line.text}. ${REMOVED}`, yes: "Take it out" })) {
-      return;
-    }
-    try {
-      done(await api.del(path), "It is out of the profile.");
-    } catch (failure) {
-      notifyFailure(failure);
-    }
-  };
+  const save = async (text) => text !== line.text && done(await api.patch(path, { text }), "Saved.");
   return html`
     <dd class="profile-line" data-entry=${line.id}>
       ${editing
         ? html`
-          <${Reword} name=${`line.${line.id}`} label="In other words" text=${line.text} max="2000" onSave=${save}
+          <${Reword} name=${`line.${line.id}`} label="Corrected text" text=${line.text} max="2000" onSave=${save}
             onClose=${() => setEditing(false)} />`
         : html`
           <p class="statement" dir="auto">
@@ -152,10 +134,9 @@ function Line({ line, label, put, onForget }) {
           aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>
           Edit
         </button>
-        <button type="button" data-tool="remove" aria-label=${`Remove: ${name}`} onClick=${remove}>Remove</button>
-        <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`}
-          onClick=${() => onForget({ kind: "profile", id: line.id, words: line.text })}>
-          Forget …
+        <button type="button" data-tool="delete" aria-label=${`Delete: ${name}`}
+          onClick=${async () => await remove("profile", line.id, line.text) && onGone()}>
+          Delete
         </button>
       </div>
     </dd>`;
@@ -179,7 +160,7 @@ function Add({ place, item, label, hint, named, put, onClose }) {
         })
       );
       changed();
-      notify("Kept.");
+      notify("Saved.");
       close();
     } catch (error) {
       setFailure(error);
@@ -218,7 +199,7 @@ function Add({ place, item, label, hint, named, put, onClose }) {
 }
 
 /** `single`: there is room for one; `item`: which one of several; `named`: each is of somebody. */
-function Place({ place, label, lines, hint, single = false, item = "", named = false, put, onForget }) {
+function Place({ place, label, lines, hint, single = false, item = "", named = false, put, onGone }) {
   const [adding, setAdding] = useState(unsaved(`place.${place}.${item}`, EMPTY));
   const back = useWayBack(adding);
   const room = !single || lines.length === 0;
@@ -226,7 +207,7 @@ function Place({ place, label, lines, hint, single = false, item = "", named = f
     <div class="place" data-place=${`${place}-${item}`}>
       <dt>${label}</dt>
       ${lines.map((line) => html`
-        <${Line} key=${line.id} line=${line} label=${label} put=${put} onForget=${onForget} />`)}
+        <${Line} key=${line.id} line=${line} label=${label} put=${put} onGone=${onGone} />`)}
       ${room && html`<dd class="add">
         ${adding
           ? html`

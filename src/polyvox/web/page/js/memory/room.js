@@ -1,31 +1,31 @@
 // @ts-check
-// Memory: what is remembered and from where, what is open, who you are to it, what days were about.
-import { download } from "../api.js";
+// Memory: facts and where they came from, open loops, the profile, and days.
+import { api, download } from "../api.js";
 import { notifyFailure } from "../dialog.js";
+import { useLoaded } from "../load.js";
 import { Nowhere, usePlace } from "../place.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
+import { Question } from "./consent.js";
 import { Days } from "./days.js";
 import { Remembered } from "./list.js";
 import { Loops } from "./loops.js";
 import { Profile } from "./profile.js";
 import { forgetPlaces } from "./source.js";
+import { useNews } from "./state.js";
 import { Work } from "./work.js";
 
 const PARTS = [
   { path: "", name: "Remembered", show: Remembered,
     lead:
-      "What was noted from your own words, each with the words it rests on. "
-      + "Correct it, pin it, keep it out of answers, or have it forgotten." },
+      "Facts noted from what you said, each with your own words. Every advisor may read them, "
+      + "unless it says otherwise. Correct, pin, hide or delete what you like." },
   { path: "open-loops", name: "Open loops", show: Loops,
     lead:
-      "What you meant to do, decided, keep up or wait for, the most pressing first. "
-      + "It ends when you say so, here or in a conversation. What you pin stays in front and does not grow old." },
+      "What you plan, decided, keep up or wait for, the most urgent first. "
+      + "Mark it as done here, or say so in a conversation." },
   { path: "profile", name: "Profile", show: Profile,
-    lead:
-      "Who you are to those who answer, and how you want to be spoken to. "
-      + "Whoever answers you may be told of it, so what you write here counts at once." },
-  { path: "days", name: "Days", show: Days,
-    lead: "What each day was about, and its sessions in a few words." },
+    lead: "Who you are and how you want to be answered. Advisors read it from your next message on." },
+  { path: "days", name: "Days", show: Days, lead: "What each day was about, and its sessions in a few words." },
 ];
 
 const place = (path) => (path ? `/memory/${path}` : "/memory");
@@ -58,7 +58,15 @@ function Export() {
     </button>`;
 }
 
+const Unread = () => html`
+  <p class="consent soft">
+    There is no capable model for memory, so nothing is noted by itself. What you said can still be found, and what you
+    add here or with <code>/remember</code> is kept. <a href="/settings#models">Choose a model</a>
+  </p>`;
+
 function Part({ part }) {
+  const [overview, , look] = useLoaded(() => api.get("/api/memory/overview"), []);
+  useNews(look);
   usePlace(...(part.path ? [part.name, "Memory"] : ["Memory"]));
   return html`
     <header>
@@ -66,8 +74,10 @@ function Part({ part }) {
       <p>${part.lead}</p>
     </header>
     <${Contents} here=${part.path} />
+    ${overview && !overview.model && html`<${Unread} />`}
+    <${Question} overview=${overview} onDone=${look} />
     <${Work} />
-    <${part.show} />`;
+    <${part.show} overview=${overview} look=${look} />`;
 }
 
 export default function Memory({ parts }) {
@@ -77,6 +87,6 @@ export default function Memory({ parts }) {
     <div class="room memory">
       ${part
         ? html`<${Part} key=${part.path} part=${part} />`
-        : html`<${Nowhere}>Memory has no such part. <a href="/memory">See what is remembered</a>.<//>`}
+        : html`<${Nowhere}>There is no such page. <a href="/memory">Open memory</a>.<//>`}
     </div>`;
 }

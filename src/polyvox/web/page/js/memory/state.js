@@ -201,6 +201,6 @@ export function More({ busy = false, toNew, onMore, children }) {
   };
   return html`
     <button type="button" class="plain onward" aria-disabled=${busy ? "true" : undefined} onClick=${press}>
-      ${busy ? "Reading on …" : children}
+      ${busy ? "Loading …" : children}
     </button>`;
 }

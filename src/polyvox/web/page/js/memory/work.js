@@ -11,16 +11,15 @@ const POLL = 2500;
 const LONGEST = 86400000; // longer than this nobody looks on
 const SHOWN = 3;
 const OURS = {
-  ingest: "taking a session in", judge: "taking a turn in", extract: "noting what a session says",
-  summarise: "summing a session up",
-  daily: "looking back on a day", embed: "reading for what words mean",
-  scrub: "wiping what was forgotten from the files",
+  ingest: "save a session", judge: "save a message", extract: "take notes of a session",
+  summarise: "summarize a session", daily: "summarize a day", embed: "index by meaning",
+  scrub: "wipe forgotten text from the files",
 };
 
 /** What a job does, and of which day. */
 function doing({ kind, subject }) {
   const day = kind === "daily" && /"(\d{4}-\d\d-\d\d)"\]$/.exec(subject);
-  return day ? `looking back on ${day[1]}` : OURS[kind] ?? kind;
+  return day ? `summarize ${day[1]}` : OURS[kind] ?? kind;
 }
 
 /** Jobs of memory by what there is to say of them; those that wait for their time say nothing, unless a
@@ -63,19 +62,17 @@ function useWork() {
 function Job({ job, onRetry }) {
   const name = doing(job);
   const later = job.state === "pending"
-    && ` It is tried again at ${moment(new Date(job.due_at / 1000).toISOString())}.`;
+    && ` Next try at ${moment(new Date(job.due_at / 1000).toISOString())}.`;
   const model = /\bmodels?\b/.test(job.failure ?? "");
   return html`
     <li>
       <p>
-        ${name[0].toUpperCase() + name.slice(1)} ${job.state === "failed"
-          ? "failed"
-          : "did not go well"}: ${job.failure || "no reason was kept."}
+        Could not ${name}: ${job.failure || "no reason is known."}
         ${later}
         ${model && html` <a href="/settings#models">Settings → Models</a>`}
       </p>
-      <button type="button" class="quiet" aria-label=${`Try again now: ${name}`} onClick=${() => onRetry([job])}>
-        Try again now
+      <button type="button" class="quiet" aria-label=${`Retry: ${name}`} onClick=${() => onRetry([job])}>
+        Retry
       </button>
     </li>`;
 }
@@ -88,12 +85,11 @@ function Stuck({ jobs, onRetry }) {
     <div class="remark">
       <ul>${jobs.slice(0, SHOWN).map((job) => html`<${Job} key=${job.id} job=${job} onRetry=${onRetry} />`)}</ul>
       <p class="soft">
-        ${more > 0 && `${plural(more, "other piece")} of work went the same way. `}
-        ${jobs.some(({ kind }) => kind !== "scrub")
-          && "Nothing you said is lost; what it would have found is missing here until then."}
+        ${more > 0 && `${plural(more, "more task")} failed too. `}
+        ${jobs.some(({ kind }) => kind !== "scrub") && "Nothing you said is lost; notes are missing until it works."}
       </p>
       ${jobs.length > 1 && html`
-        <button type="button" class="quiet" onClick=${() => onRetry(jobs)}>Try all ${jobs.length} again</button>`}
+        <button type="button" class="quiet" onClick=${() => onRetry(jobs)}>Retry all ${jobs.length}</button>`}
     </div>`;
 }
 
@@ -110,7 +106,7 @@ export function Work() {
     await look();
   };
   if (failure) {
-    return html`<p class="undone soft">Whether anything is still being read cannot be told: ${failure.message}</p>`;
+    return html`<p class="undone soft">Cannot tell whether work is under way: ${failure.message}</p>`;
   }
   if (!work) return null;
   const { failed, waiting, busy } = work;
@@ -118,7 +114,7 @@ export function Work() {
     <div class="undone">
       <${Stuck} jobs=${[...failed, ...waiting]} onRetry=${retry} />
       <p class="soft" role="status">
-        ${busy.length > 0 ? `Still reading what was said: ${plural(busy.length, "piece")} of work to go.` : ""}
+        ${busy.length > 0 ? `Still taking notes: ${plural(busy.length, "task")} to go.` : ""}
       </p>
     </div>`;
 }

@@ -2,6 +2,7 @@
 // Settings: what the server goes by, and what this browser likes.
 import { useCurrent } from "../current.js";
 import { models } from "../lists.js";
+import { Consent } from "../memory/consent.js";
 import { enterSends, onPhone, theme } from "../prefs.js";
 import { route } from "../router.js";
 import { letterKeys } from "../shortcuts.js";
@@ -138,6 +139,7 @@ function Body() {
       <p class="err" role="alert"><b>${settingsFailure.value.message}</b> ${settingsFailure.value.hint}</p>`}
     <${Contents} parts=${parts} />
     <${ModelList} />
+    <${Consent} inputs=${[settingsState.value]} />
     <${Group} group=${models} />
     <${Part} id="keys" title="Keys"
       lead=${LEADS.keys}>

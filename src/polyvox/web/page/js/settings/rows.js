@@ -16,6 +16,7 @@ const NAMES = {
   "limits.cost_per_day": "Cost of a day",
   "limits.exchange_rounds": "Rounds of an exchange", "limits.queue": "Waiting messages",
   "sessions.idle_minutes": "Minutes to a new session", "safety.resources": "Where to find help",
+  "memory.share": "Private conversations",
 };
 
 /** A setting's name for people; one we have no words for is spelt out from its own. */
