@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -282,39 +281,6 @@ def test_the_agents_prompt_and_danger_are_the_system_text() -> None:
         danger = prompt_set(facts.prompts).text("danger")
         assert made.system == (SystemPart(f"{prompt.strip()}\n\n{danger}"),)
         assert plain(made) == [("user", "hi")]
-
-
-DANGER = {name: prompt_set(name).text("danger") for name in ("full", "compact")}
-BARE: list[dict[str, Any]] = [
-    {"blocks": ()},
-    {"blocks": ("identity",), "texts": {"identity": "{identity}"}},
-    {"blocks": ("danger", "identity")},
-]
-"""Recipes that say as little as they can."""
-
-
-@pytest.mark.parametrize("change", [{}, *BARE], ids=str)
-@pytest.mark.parametrize("base", ["council", "agent", "companion"])
-@pytest.mark.parametrize("facts", [LARGE, SMALL], ids=["full", "compact"])
-def test_every_recipe_ends_with_what_to_do_in_danger(
-    change: dict[str, Any], base: str, facts: ModelFacts
-) -> None:
-    recipe = changed(BUILT_IN[base], change)
-    for who in (Advisor("i", "s", "n", ""), Advisor("i", "s", "n", "Who."), plain_assistant()):
-        for round_ in (0, 1):
-            thread = Thread(who, ThreadTurn("t", "m", 1, "hi", None), round=round_)
-            system = compile_request(recipe, thread, limits(), facts, Params()).request.system
-            assert len(system) == 1
-            assert system[0].stable
-            assert system[0].text.endswith(DANGER[facts.prompts])
-            assert system[0].text.count(DANGER[facts.prompts]) == 1
-
-
-def test_nobody_can_write_over_what_to_do_in_danger() -> None:
-    own = changed(COUNCIL, {"blocks": ["identity", "danger"], "texts": {"danger": "Be brave."}})
-    thread = Thread(Advisor("i", "s", "n", "Who."), ThreadTurn("t", "m", 1, "hi", None))
-    system = compile_request(own, thread, limits(), LARGE, Params()).request.system
-    assert system[0].text == f"You are n.\n\nWho.\n\nBe brave.\n\n{DANGER['full']}"
 
 
 def agent_talk(turns: int) -> World:

@@ -13,16 +13,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import msgspec
 
 from polyvox.companion import blocks, overlays, starting
 from polyvox.companion.blocks import Parts, brief_of, loops_of, ops_of, profile_of, tug_of
-from polyvox.companion.gate import Gated, Risk, judged, messages_of, read_message
+from polyvox.companion.gate import Gated, judged, messages_of, read_message
 from polyvox.companion.overlays import Moment, Rites
 from polyvox.companion.personas import kernel
-from polyvox.companion.posture import Stance, stance_after
+from polyvox.companion.posture import HARD, Stance, stance_after
 from polyvox.companion.recalling import Librarian, Sought
 from polyvox.companion.starting import Opened
 from polyvox.context.budget import TooLong
@@ -64,12 +63,6 @@ PURPOSE = "gate"
 """Under this name the gate's usage is summed, among the advisors too."""
 WINDOW = 8
 """Messages of the session that the request holds: they are not recalled."""
-MARKED: dict[Risk, tuple[Mark, ...]] = {
-    **dict.fromkeys(("LOW", "MED"), ()),
-    "HIGH": ("risk",),
-    "CRISIS": ("risk", "crisis"),
-}
-"""The marks of a turn by the risk in force. They stay where it is answered once more."""
 TRIES = 3
 """So often what was decided is decided anew because another conversation was quicker."""
 REACH = 60_000
@@ -213,7 +206,8 @@ async def _keep(
 
 def _put_states(tx: Tx, view: TurnView, made: Ready, states: Sequence[State], now: int) -> None:
     for one, was, state in zip(view.advisors, made.seen.states, states, strict=True):
-        companions.put_state(tx, one.advisor.id, view.turn, _json(was), _json(state), now)
+        before, after = (msgspec.json.encode(each).decode() for each in (was, state))
+        companions.put_state(tx, one.advisor.id, view.turn, before, after, now)
 
 
 def _unsay(tx: Tx, view: TurnView, made: Ready, now: int) -> None:
@@ -265,15 +259,12 @@ async def _decide_all(
         decided = await _decide(
             resources, view, one, thread, state, gated, trimmed, standing, here, again, clock
         )
-        made.update(MARKED[decided.state.stance.risk])
+        if (risk := decided.state.stance.risk) in HARD:  # and so they stay, if it is answered again
+            made |= {"risk", "crisis"} if risk == "CRISIS" else {"risk"}
         if decided.reinjected:
             made.add("reinjected")
         every.append(decided)
     return Ready(seen, gated, begun, sorted(made), every)
-
-
-def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
-    return msgspec.json.encode(value).decode()
 
 
 def _see(tx: Tx, view: TurnView) -> _Seen:
@@ -449,8 +440,7 @@ async def _decide(
         told=tuple(texts),
         heard=heard_of(mine, ())[:-WINDOW],
     )
-    since = time.perf_counter()
-    sought = Sought(decision="crisis" if crisis else "off")
+    since, sought = time.perf_counter(), Sought(decision="crisis" if crisis else "off")
     if look is not None and not crisis:
         sought = await librarian.seek(turn.content, gated)
     snippet = blocks.snippet(
