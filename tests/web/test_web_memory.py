@@ -348,7 +348,7 @@ async def test_a_conversation_is_remembered_when_its_session_ends(house: House) 
     (fact,) = (await house.get("/api/memory/facts")).json()
     assert (fact["text"], fact["evidence"][0]["sessionId"]) == ("Lives in Porto.", one["id"])
     found = (await house.get("/api/memory/search?q=hills")).json()
-    assert found["factItems"][0]["evidence"][0]["role"] == "assistant"
+    assert "assistant" in {item["evidence"][0]["role"] for item in found["factItems"]}
     shown = await house.get(where("/api/memory/forget", {}, kind="session", id=one["id"]))
     assert shown.json()["conversations"] == [conversation]
 

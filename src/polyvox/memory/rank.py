@@ -306,6 +306,8 @@ CONSTANT = -2.7
 BEST = 5.0
 BEST_FEW = 2.6
 STRANGER = -2.0
+SUREST = 2.2
+"""Even the best is no surer than 0.9, so what falls far behind it is hardly about the question."""
 FALLS = 4.5
 """How much lower a lower score is, by its logarithm."""
 FAINTLY = 0.3
@@ -332,11 +334,12 @@ class Scale:
                 persons.append(share)
         names = [term.word for term in question.terms if term.name]
         strangers = sum(word not in question.known for word in names) / max(1, len(names))
-        self._exponent = (
+        self._exponent = min(
+            SUREST,
             CONSTANT
             + BEST * max(shares, default=0.0)
             + BEST_FEW * sum((persons or shares)[:FEW_BEST]) / FEW_BEST
-            + STRANGER * strangers
+            + STRANGER * strangers,
         )
         self._best = max((one.value for one in scores), default=0.0)
 

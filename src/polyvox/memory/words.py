@@ -32,6 +32,8 @@ LANGUAGES = tuple(sorted({*algorithms()} & {*AVAILABLE_LANGUAGES} - {ENGLISH}))
 """The others that have both a stemmer and a list of stop words."""
 MARK = "·"
 """Between a stem and its language."""
+CHANCE = 1
+"""One stop word of another language may stand in an English text by chance."""
 TELLING = 200
 """The first so many words of a text tell its language."""
 
@@ -126,7 +128,7 @@ def language_of(words: Sequence[str]) -> str:
         counts[ENGLISH] += word in STOP
         counts.update([one for one in listed.get(word, ()) if one != ENGLISH])
     best = max(counts, key=lambda one: (counts[one], one == ENGLISH), default=ENGLISH)
-    return best if counts[best] > counts[ENGLISH] else ENGLISH
+    return best if counts[best] > max(counts[ENGLISH], CHANCE) else ENGLISH
 
 
 def common_words(text: str) -> set[str]:
