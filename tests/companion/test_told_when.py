@@ -187,27 +187,6 @@ async def test_small_models_are_told_little(lounge: Lounge) -> None:
     assert [one for one in (*ALWAYS, *LATER) if one in told] == []
 
 
-async def test_a_veto_takes_its_twin_along(lounge: Lounge) -> None:
-    """From one sentence two lines were taken; another sentence of that message stays."""
-    start = await look(lounge, "recipe=council")
-    twins = [one for one in start["items"] if "bullet points" in one["text"]]
-    assert sorted(one["text"] for one in twins if one["kind"] == "instruction") == [
-        "Avoid: bullet points",
-        LISTS,
-    ]
-    talk, told = await asked(lounge, "What shall I cook?", [twins[0]["id"]])
-    assert "bullet" not in told
-    assert NAME in told
-    assert "the bakery" in told
-    running = await look(lounge, f"conversation={talk}")
-    out = [one["text"] for one in running["items"] if one["vetoed"]]
-    assert sorted(out) == ["Avoid: bullet points", LISTS]
-    lounge.clock[0] += 60_000_000
-    reply = await lounge.house.post(f"/api/conversations/{talk}/turns", {"content": "And then?"})
-    await lounge.house.ended(talk, reply.json()["turn_id"])
-    assert "bullet" not in heard(lounge)
-
-
 async def test_what_was_said_elsewhere_is_called_so(lounge: Lounge) -> None:
     talk, _ = await asked(lounge, "I will paint the fence tomorrow.")
     (session,) = (await lounge.house.get(f"/api/sessions?conversation={talk}")).json()

@@ -79,15 +79,3 @@ async def test_whoever_always_agrees_is_not_asked(tmp_path: Path) -> None:
         await told(app, "lab:talker")
         assert (await app.get("/api/memory/overview")).json()["keptLocal"] == 0
         assert await facts(app) == ["Works at Feedzai."]
-
-
-async def test_an_online_advisor_is_not_told_what_stayed_here(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        await told(app, "lab:talker")
-        talk = await app.conversation(await app.advisor("far:talker"))
-        await app.say(talk, "Who is my new employer?")
-        assert "Feedzai" not in app.provider.requests("talker")[-1].body.decode()
-        await app.post("/api/memory/share")
-        again = await app.conversation(await app.advisor("far:talker"))
-        await app.say(again, "Who is my new employer?")
-        assert "Feedzai" in app.provider.requests("talker")[-1].body.decode()

@@ -115,7 +115,7 @@ async def test_a_larger_limit_never_sends_less(app: App) -> None:
         turn = await app.say(talk, f"Message {number}. {'Some detail. ' * 40}")
     (answer,) = [a["answer_id"] for a in turn["answers"] if a["advisor_id"] == ann["id"]]
     sent = []
-    for chars in (3_500, 4_500, 6_000, 8_000, 12_000, 20_000):
+    for chars in (4_200, 5_200, 6_500, 8_500, 12_000, 20_000):
         await app.patch("/api/recipes/council", {"context": f"{chars} chars"})
         again = await app.make(f"/api/answers/{answer}/regenerate", {})
         await app.ended(talk, turn["turn_id"])

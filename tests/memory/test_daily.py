@@ -125,13 +125,13 @@ async def test_too_little_is_shown_to_no_model(sqlite_database: Database, tmp_pa
         assert (found.quality, found.model) == ("insufficient_data", "")
 
 
-async def test_what_must_not_leave_is_no_part_of_it(
+async def test_what_tells_of_what_must_not_leave_stays_too(
     sqlite_database: Database, tmp_path: Path
 ) -> None:
     async with open_desk(sqlite_database, tmp_path, model="") as desk:
         found = await analysed(desk, *LONG, cloud=False)
         assert found is not None
-        assert (found.themes, found.sessions) == ((), ())
+        assert not found.cloud
 
 
 def test_a_day_begins_where_the_person_is() -> None:

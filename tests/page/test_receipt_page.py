@@ -56,7 +56,7 @@ async def test_a_receipt_reads_at_a_glance(house: House, desk: Desk, size: Size)
     widths = await bar.locator("span").evaluate_all("(all) => all.map((one) => one.offsetWidth)")
     inner = await bar.evaluate("(one) => one.clientWidth")
     shares = [share["share"] for share in description["shares"]]
-    assert len(shares) == 9
+    assert len(shares) == 10
     for width, share in zip(widths, shares, strict=True):
         assert width == pytest.approx(share * inner, abs=2.5)
     legend = sheet.locator(".legend li")

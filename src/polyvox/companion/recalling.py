@@ -68,9 +68,9 @@ def sheet(query: str, facts: Sequence[Found], entities: Sequence[str], most: int
     return "\n".join(lines)
 
 
-def nothing(query: str) -> str:
-    """RecallSpec for and not found: one honest line."""
-    return f"{HEAD}\nLooked up: {quoted(query)}. {text('recall/nothing')}"
+def nothing() -> str:
+    """Asked for and not found: one honest line, never an order to deny."""
+    return f"{HEAD}\n{text('recall/nothing')}"
 
 
 def unreachable() -> str:
@@ -189,7 +189,7 @@ class Librarian:
             items += reply.items[: MOST_KNOWN // len(kinds) + 1]
         kept = self._allowed(items)
         if not kept:
-            return Sought(nothing(subject), "nothing found", explicit, degrade=degrade)
+            return Sought(nothing(), "nothing found", explicit, degrade=degrade)
         told = [self._told(one) for one in kept]
         made = sheet(subject, told, (), MOST_KNOWN)
         return Sought(made, "found", explicit, len(told[:MOST_KNOWN]), None, degrade)
@@ -234,7 +234,7 @@ class Librarian:
             return Sought(text, "found", explicit, count, best, degrade, len(entities))
         if len(new) < len(allowed) and any(_relevant(one, words) for one in allowed):
             return Sought("", "told already", explicit, 0, best, degrade)
-        text = nothing(words) if explicit else ""
+        text = nothing() if explicit else ""
         return Sought(text, "nothing found", explicit, 0, best, degrade)
 
     async def threads(self, message: str) -> tuple[tuple[str, ...], str | None]:

@@ -1,13 +1,8 @@
-"""Consent: a session that was held with models on this machine is read by online models only if
-the person agrees.
-
-Such a session is kept from online models like one that came with `neverToCloud`, and marked, so
-that agreeing later can open it.
-"""
+"""Consent: a session that was held with models on this machine is read in the background by online
+models only if the person agrees."""
 
 from __future__ import annotations
 
-from polyvox.memory.tables import episodes
 from polyvox.memory.values import Partition
 from polyvox.store.database import Tx
 
@@ -30,11 +25,9 @@ def kept_local(tx: Tx) -> list[str]:
     return [row[0] for row in rows]
 
 
-def open_sessions(tx: Tx) -> list[str]:
-    """Open these sessions to online models; return which."""
-    own, opened = Partition.own(tx.scope), kept_local(tx)
-    for session_id in opened:
-        episodes.open_to_cloud(tx, own, session_id)
-    where = (tx.user, own.key)
+def agree(tx: Tx) -> list[str]:
+    """Let online models read these sessions; return which."""
+    opened = kept_local(tx)
+    where = (tx.user, Partition.own(tx.scope).key)
     tx.run("UPDATE transcripts SET held_here = 0 WHERE user_id = ? AND part = ?", where)
     return opened

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from itertools import islice
 
@@ -133,10 +133,17 @@ def _said(stored: Iterable[Stored]) -> list[Said]:
     return found
 
 
-def calm(tx: Tx, partition: Partition, said: Sequence[Said]) -> list[Said]:
-    """The messages less the hard ones: nothing is noted, summed up or analysed from those."""
+def readable(tx: Tx, partition: Partition, said: Sequence[Said], *, away: bool) -> list[Said]:
+    """The messages that a model may read in the background, less the hard ones: nothing is noted,
+    summed up or analysed from those. `away`: the model is online."""
     hard = derived.hard(tx, partition, {one.episode.session_id for one in said})
-    return [one for one in said if (one.episode.session_id, one.episode.index) not in hard]
+    own = partition == Partition.own(tx.scope)
+    local = set(consent.kept_local(tx)) if away and own else set()
+    return [
+        replace(one, cloud=one.cloud and one.episode.session_id not in local)
+        for one in said
+        if (one.episode.session_id, one.episode.index) not in hard
+    ]
 
 
 def _words(said: Sequence[Said]) -> list[tuple[int, str]]:
@@ -172,7 +179,10 @@ def known_near(
         )
     ]
     found |= {one.id: one for one in rows.by_ids(tx, partition, dict.fromkeys(near))}
-    return [one for one in found.values() if one.cloud or not cloud][:MOST_KNOWN]
+    local = set(consent.kept_local(tx)) if cloud else set()
+    return [
+        one for one in found.values() if not cloud or (one.cloud and one.session_id not in local)
+    ][:MOST_KNOWN]
 
 
 def take_in(
@@ -280,6 +290,11 @@ class Deriving:
         except NotFound:
             return  # its conversation was deleted meanwhile: there is nothing to remember
 
+    @property
+    def _away(self) -> bool:
+        """True if the model that memory works with is online."""
+        return self.asker.model is not None and self.asker.is_cloud(self.asker.model)
+
     def _leaves(self, model: str) -> bool:
         """True if what a model is told may be read online: it is already, or the person agreed."""
         agreed = self.asker.settings().memory.share == "always"
@@ -290,12 +305,9 @@ class Deriving:
         own, now = Partition.own(scope), self.asker.clock()
 
         def write(tx: Tx) -> int:
-            opened = consent.open_sessions(tx)
+            opened = consent.agree(tx)
             for session_id in opened:
-                rows.open_to_cloud(tx, own, session_id)
-                said, _ = rows.of_session(tx, own, session_id)
-                facts.reindex(tx, own, {one.id for one in said})
-                jobs.enqueue_again(tx, EXTRACT, subject_of(own, session_id), now)
+                _follow(tx, own, session_id, now, embed=self.embeds())
             return len(opened)
 
         return await self.database.write(write, scope)
@@ -362,9 +374,12 @@ class Deriving:
     ) -> bool:
         """Note what a batch says; False where the model may not read it."""
         model = self.asker.model or ""
-        if self.asker.is_cloud(model) and batch.said and not any(one.cloud for one in batch.said):
+        said = await self.database.read(
+            lambda tx: readable(tx, partition, batch.said, away=self._away), scope
+        )
+        if self._away and said and not any(one.cloud for one in said):
             return False
-        found = await self._extracted(scope, partition, model, batch.said)
+        found = await self._extracted(scope, partition, model, said)
         now = self.asker.clock()
 
         def write(tx: Tx) -> None:
@@ -391,7 +406,7 @@ class Deriving:
         away, zone, now = self.asker.is_cloud(model), self.zone(), self.asker.clock()
 
         def read(tx: Tx) -> tuple[list[Said], list[Statement]]:
-            shown = [one for one in calm(tx, partition, said) if one.cloud or not away]
+            shown = [one for one in said if one.cloud or not away]
             return shown, known_near(tx, partition, shown, now, cloud=away)
 
         shown, known = await self.database.read(read, scope)
@@ -408,7 +423,8 @@ class Deriving:
         scope = job.scope
         partition, session_id = parse(job.subject)
         said = await self.database.read(
-            lambda tx: calm(tx, partition, said_in(tx, partition, session_id)), scope
+            lambda tx: readable(tx, partition, said_in(tx, partition, session_id), away=self._away),
+            scope,
         )
         if not said:
             await self.database.write(
@@ -431,7 +447,8 @@ class Deriving:
         partition, name = parse(job.subject)
         day = date.fromisoformat(name)
         said = await self.database.read(
-            lambda tx: calm(tx, partition, said_on(tx, partition, day, zone)), scope
+            lambda tx: readable(tx, partition, said_on(tx, partition, day, zone), away=self._away),
+            scope,
         )
         if not said:
             await self.database.write(lambda tx: derived.drop_daily(tx, partition, (name,)), scope)

@@ -223,10 +223,13 @@ def _order(seen: Seen, wish: Wish) -> _Order:
     docs, sure = list(by_doc), dict[int, float]()
     if wish.also:
         sure = {doc: scale.relevance(score) for doc, score in by_doc.items()}
-        for text in sorted(seen.texts, key=latest):
-            if text.doc in wish.also:
-                sure[text.doc] = max(sure.get(text.doc, 0.0), wish.also[text.doc])
-        docs = sorted(sure, key=lambda doc: -sure[doc])
+        seen_docs = [text.doc for text in sorted(seen.texts, key=latest)]
+        better = [doc for doc in seen_docs if wish.also.get(doc, 0.0) > sure.get(doc, 0.0)]
+        sure |= {doc: wish.also[doc] for doc in better}
+        docs = [doc for doc in by_doc if doc not in {*better}]
+        for doc in sorted(better, key=lambda doc: -sure[doc]):
+            ahead = (n for n, other in enumerate(docs) if sure[other] < sure[doc])
+            docs.insert(next(ahead, len(docs)), doc)
     return _Order(scale, by_doc, sure, docs, seen.claims, wish.limit + 2)
 
 

@@ -193,11 +193,11 @@ def ingest_session(
         max(session.started_at, ended),
         len(told.messages),
     )
-    cloud = any(leaves(model) for model in _models(tx, session_id))
+    left = any(leaves(model) for model in _models(tx, session_id))
     first = episodes.append(
-        tx, own, transcript, news([message for _, message in fresh]), cloud=cloud
+        tx, own, transcript, news([message for _, message in fresh]), cloud=True
     )
-    if not cloud:
+    if not left:
         keep_local(tx, session_id)
     refs = {first + at: ref for at, (ref, _) in enumerate(fresh)}
     remembered.keep(tx, own, session_id, refs)

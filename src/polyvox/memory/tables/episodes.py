@@ -317,18 +317,6 @@ def answered_since(tx: Tx, partition: Partition, since: int) -> list[Stored]:
     return [stored_of(row) for row in rows]
 
 
-def open_to_cloud(tx: Tx, partition: Partition, session_id: str) -> None:
-    """Let cloud models read a session that was kept from them."""
-    number = _number(tx, partition, session_id)
-    for old in [] if number is None else _session(tx, partition, number):
-        new = replace(old, cloud=True)
-        tx.run("UPDATE episodes SET cloud = 1 WHERE user_id = ? AND doc = ?", (tx.user, old.doc))
-        if not old.cloud and not old.episode.excluded:
-            shelves.take(tx, [_doc(old, partition)])
-            shelves.place(tx, [_doc(new, partition)])
-            _set_vector(tx, old.doc, shelves.vector(tx.scope, _doc(new, partition)))
-
-
 def remove_message(tx: Tx, partition: Partition, session_id: str, index: int) -> None:
     """Forget one message. Its place stays empty."""
     _delete(tx, partition, [_one(tx, partition, session_id, index)])

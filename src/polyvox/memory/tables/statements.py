@@ -189,14 +189,6 @@ def of_session(tx: Tx, partition: Partition, session_id: str) -> tuple[list[Stat
     return STATEMENTS.all(tx, *where), LINKS.all(tx, *where)
 
 
-def open_to_cloud(tx: Tx, partition: Partition, session_id: str) -> None:
-    """Let cloud models be told what was taken from a session."""
-    tx.run(
-        "UPDATE statements SET cloud = 1 WHERE user_id = ? AND part = ? AND session_id = ?",
-        (tx.user, partition.key, session_id),
-    )
-
-
 def page(
     tx: Tx,
     partition: Partition,

@@ -21,11 +21,20 @@ from typing import TypeAlias
 
 from polyvox.errors import PolyvoxError
 from polyvox.memory.tables import claims, companions
-from polyvox.memory.tables.remembered import Partition, owner_of
+from polyvox.memory.tables.remembered import SESSION_BITS, Partition, owner_of
 from polyvox.memory.tables.shelves import SHARED, Shelf, drop_vectors
 from polyvox.store.database import Tx, Value
 from polyvox.values import Scope
 
+MAY_LEAVE = (
+    " AND e.cloud = 1 AND NOT EXISTS (SELECT 1 FROM transcripts t WHERE t.user_id = e.user_id"
+    f" AND t.number = e.doc >> {SESSION_BITS} AND t.held_here = 1)"
+)
+CLAIM_MAY_LEAVE = (
+    " AND c.cloud = 1 AND NOT EXISTS (SELECT 1 FROM transcripts t WHERE t.user_id = s.user_id"
+    " AND t.part = s.part AND t.session_id = s.session_id AND t.held_here = 1)"
+)
+"""What was told on this machine alone is not sent to an online model."""
 COMPARED = 200
 """So many of those that are nearest by their signs are compared as a whole."""
 LAST = 1 << 62
@@ -168,7 +177,7 @@ class _Find:
         rows = self.tx.all(
             f"SELECT e.doc, e.role, e.advisor_id, e.cloud, e.text FROM episodes e{walk}"
             " WHERE e.user_id = ? AND e.part = ? AND e.doc BETWEEN ? AND ? AND e.excluded = 0"
-            f"{' AND e.cloud = 1' if self.cloud else ''} AND NOT EXISTS (SELECT 1 FROM vectors v"
+            f"{MAY_LEAVE if self.cloud else ''} AND NOT EXISTS (SELECT 1 FROM vectors v"
             " WHERE v.user_id = e.user_id AND v.doc = e.doc AND v.model = ?)"
             " ORDER BY e.doc DESC LIMIT ?",
             (self.scope.user, self.partition.key, *span, self.model, most),
@@ -183,7 +192,7 @@ class _Find:
             "SELECT c.number, c.advisor_id, c.cloud, s.text FROM claims c JOIN statements s"
             " ON s.user_id = c.user_id AND s.part = c.part AND s.id = c.id"
             " WHERE c.user_id = ? AND c.part = ? AND c.kind = ? AND c.number BETWEEN ? AND ?"
-            f"{' AND c.cloud = 1' if self.cloud else ''} AND NOT EXISTS (SELECT 1 FROM vectors v"
+            f"{CLAIM_MAY_LEAVE if self.cloud else ''} AND NOT EXISTS (SELECT 1 FROM vectors v"
             " WHERE v.user_id = c.user_id AND v.doc = -c.number AND v.model = ?)"
             " ORDER BY c.number LIMIT ?",
             (self.scope.user, self.partition.key, FACT, -span[1], -span[0], self.model, most),
