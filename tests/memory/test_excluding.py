@@ -91,20 +91,24 @@ async def test_a_message_left_out_of_a_conversation_is_left_out_of_memory(
         view = (await nest.house.get(f"/api/conversations/{nest.ids['conversation']}")).json()
         message = view["messages"][0]
         assert message["content"] == SAYS
-        query = {"tenantId": "polyvox", "userId": "local", "query": WORD, "limit": 20}
-        assert WORD in (await nest.house.post("/memory/query", query)).text.lower()
+
+        async def recalled() -> list[Any]:
+            reply = await nest.house.get(f"/api/memory/search?q={WORD}&limit=20")
+            items: list[Any] = reply.json()["factItems"]
+            return items
+
+        assert SAYS in [one["text"] for one in await recalled()]
         path = f"/api/messages/{message['id']}"
         assert (await nest.house.patch(path, {"excluded": True})).status == 200
         await nest.work()
-        found = (await nest.house.post("/memory/query", query)).json()
+        found = await recalled()
         theirs = [
-            one for one in found["factItems"] if one["evidence"][0]["role"] == "user"
+            one for one in found if one["evidence"][0]["role"] == "user"
         ]  # an answer to another message may say it again
         assert not any(WORD in one["text"].lower() for one in theirs)
         assert (await nest.house.patch(path, {"excluded": False})).status == 200
         await nest.work()
-        again = (await nest.house.post("/memory/query", query)).json()["factItems"]
-        assert SAYS in [one["text"] for one in again]
+        assert SAYS in [one["text"] for one in await recalled()]
 
 
 async def test_what_was_out_when_its_session_was_worked_through_is_when_it_is_let_in(
