@@ -103,7 +103,10 @@ async def test_a_bad_reply_shows(sqlite_database: Database, tmp_path: Path) -> N
         desk.always("I would rather not.")
         assert await analysed(desk, *LONG) is None
         (job,) = await desk.jobs()
-        assert (job.kind, "holds no such data" in (job.failure or "")) == ("daily", True)
+        assert (job.kind, "lacks the data it was asked for" in (job.failure or "")) == (
+            "daily",
+            True,
+        )
 
 
 async def test_without_a_model_it_counts_and_says_so(

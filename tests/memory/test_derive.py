@@ -139,14 +139,14 @@ async def test_the_model_sees_the_persons_words_as_data_and_nothing_else(desk: D
 @pytest.mark.parametrize(
     ("replies", "why"),
     [
-        (["I'm sorry, I can't help with that."] * 2, "holds no such data"),
-        (['{"facts": [{"n": 0, "quote": "I mo'] * 2, "holds no such data"),
+        (["I'm sorry, I can't help with that."] * 2, "lacks the data it was asked for"),
+        (['{"facts": [{"n": 0, "quote": "I mo'] * 2, "lacks the data it was asked for"),
         (
             [Script(pieces=('{"facts": [',), fault="length")] * 2,
             "was cut off before its end",
         ),
-        (["[]", '"facts"'], "holds no such data"),
-        ([{"facts": "none"}, {"facts": [[[]]]}], "holds no such data"),
+        (["[]", '"facts"'], "lacks the data it was asked for"),
+        ([{"facts": "none"}, {"facts": [[[]]]}], "lacks the data it was asked for"),
         ([Script(fault="refusal")], ""),
         ([Script(status=500)], ""),
         ([Script(empty=True)], ""),
@@ -201,7 +201,7 @@ async def test_one_repair_is_asked_for_and_taken(desk: Desk) -> None:
     assert len(await desk.memory.facts(ME, PART)) == 1
     again = desk.provider.log[1].json()["messages"]
     assert [one["role"] for one in again] == ["system", "user", "assistant", "user"]
-    assert "holds no such data" in again[-1]["content"]
+    assert "lacks the data it was asked for" in again[-1]["content"]
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ async def give_up(desk: Desk) -> str:
         desk.clock.now += DAY // 4
     (job,) = await desk.jobs()
     assert (job.kind, job.state, job.attempts) == ("extract", "failed", ATTEMPTS)
-    assert "holds no such data" in (job.failure or "")
+    assert "lacks the data it was asked for" in (job.failure or "")
     return job.id
 
 

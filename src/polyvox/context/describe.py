@@ -27,7 +27,7 @@ NAMES: dict[str, str] = {
 
 
 BLOCKS: dict[str, str] = {
-    "standing_instructions": "what they asked for once and for all",
+    "standing_instructions": "standing instructions",
     "posture": "how to meet them",
     "overlay": "what to bring up now",
     "bridge": "their last words, a moment ago",
