@@ -176,7 +176,9 @@ SCENES: dict[str, Scene] = {
     "memory": Scene("/memory", ".memo .whence a", where="memory", sizes=ALL),
     "memory-history": Scene("/memory", ".line .words", unfold("History"), "memory", sizes=BOTH),
     "memory-correct": Scene("/memory", ".reword", unfold("Correct"), "memory", sizes=BOTH),
-    "memory-forget": Scene("/memory", ".going a", unfold("Forget", 1), "memory", sizes=BOTH),
+    "memory-forget": Scene(
+        "/memory?q=choir", ".going .answers a", unfold("Forget"), "memory", sizes=BOTH
+    ),
     "memory-found": Scene("/memory?q=letter", ".memo .whence", where="memory", sizes=BOTH),
     "memory-excluded": Scene("/memory?only=excluded", ".memo", where="memory", sizes=WIDE),
     "memory-nothing": Scene("/memory", ".empty", where="fresh", sizes=BOTH),

@@ -137,6 +137,7 @@ async def test_a_memory_that_lies(house: House, desk: Desk) -> None:
         house, "s1", "I live by the river. I'll call the bank tomorrow. Call me Ana.",
         at=now - timedelta(days=2), facts=[fact("I live by the river", "Lives there.", "home")],
         loops=[loop("I'll call the bank tomorrow", "Call the bank")], scores={"mood": 3},
+        profile=[{"quote": "Call me Ana", "field": "name", "text": "Ana"}],
     )  # fmt: skip
 
     for words in (injections("markup")[3], injections("code")[5], injections("letters")[2]):

@@ -40,7 +40,7 @@ COMMANDS = {
     "councils": "Named sets of advisors.",
     "conversations": "The conversations: find, read, keep, delete.",
     "sessions": "Sessions: stretches of talk, ended by idleness or by you.",
-    "memory": "Memory: what was said, what is known, what is open.",
+    "memory": "Memory: search, correct, undo, delete and forget.",
     "assertions": "How advisors should answer: assertions, to be judged or checked in code.",
     "eval": "Run the assertions of advisors as a test suite: each answers anew, and is judged.",
     "models": "The models that can be asked, and whether they answer.",

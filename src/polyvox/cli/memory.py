@@ -187,7 +187,7 @@ async def profile(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show or change your profile: who you are and how you want to be answered."""
+    """Show or change your profile."""
     if (remote := app.services.remote) is not None:
         if change is not None:
             raise _not_asked(remote, "--set")
@@ -225,10 +225,10 @@ async def brief(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the brief: what is open, in focus and known, without what stays on this machine.
+    """Show what is open, in focus and known.
 
-    With --start, as a new session is told it; the memory model writes its handover, if there is
-    one.
+    What stays on this machine is not in it. With --start, as a new session is told it; the memory
+    model writes its handover, if there is one.
     """
     remote, zone = app.services.remote, app.settings.timezone
     made: Brief | StartBrief
@@ -304,7 +304,7 @@ async def remember(
 
 @command(group, "undo")
 async def undo(app: Polyvox, what: EitherId) -> None:
-    """Make an outdated fact current again, or open a loop that was done or dropped."""
+    """Make an outdated fact current again, or open a loop again."""
     _only_here(app, "undoing")
     try:
         known = await app.memory.change_fact(SCOPE, OWN, what, current=True)
@@ -319,7 +319,7 @@ async def share(
     app: Polyvox,
     never: Annotated[bool, typer.Option("--never", help="Keep them private.")] = False,
 ) -> None:
-    """Let the online memory model read what you told models on this machine; or never.
+    """Let online models read what you told models here; or never.
 
     Sets `memory.share` to always, or to never.
     """
@@ -347,7 +347,7 @@ async def correct(
 
 @command(group, "pin")
 async def pin(app: Polyvox, what: EitherId, off: Off = False) -> None:
-    """Pin a fact or a loop: it comes first, and a loop does not get stale."""
+    """Pin a fact or a loop, so that it comes first."""
     _only_here(app, "pinning")
     try:
         say(_marked(await app.memory.change_fact(SCOPE, OWN, what, pinned=not off)))
@@ -394,10 +394,10 @@ async def forget(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Delete a fact, loop or profile line; or forget a message or session and all made of it.
+    """Delete a fact, loop or line; forget a message or session.
 
     Shows first what goes. Deleting a fact, a loop or a line touches no message. With a message go
-    the answers that used it; --keep keeps one (again for more).
+    all notes taken from it and the answers that used it; --keep keeps one (again for more).
     """
     _only_here(app, "forgetting")
     target = Target(what, id_, frozenset(keep or ()))

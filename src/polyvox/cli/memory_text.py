@@ -21,8 +21,9 @@ GOES = (
     ("titles", "title"),
 )
 UNREAD = (
-    "There is no capable model for memory, so nothing is noted by itself. What you said can still"
-    " be found, and `polyvox memory remember TEXT` is kept. Name a model as models.memory."
+    "There is no capable model for memory, so nothing is noted by itself.\n"
+    "What you said can still be found, and `polyvox memory remember TEXT` is kept.\n"
+    "Name a model as models.memory, or add a key."
 )
 
 

@@ -28,7 +28,7 @@ NAMES: dict[str, str] = {
 
 
 BLOCKS: dict[str, str] = {
-    "standing_instructions": "what they asked for once and for all",
+    "standing_instructions": "standing instructions",
     "posture": "how to meet them",
     "safety": "they may be in danger, or having a hard time",
     "overlay": "what to bring up now",

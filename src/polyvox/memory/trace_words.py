@@ -99,7 +99,7 @@ MISSING = {
     "daily": "the note about yesterday",
     "loops": "what is open",
     "query": "looking things up",
-    "standing": "what you asked for once and for all",
+    "standing": "your standing instructions",
     "gate": "reading your message",
     "ingest": "keeping the session",
 }

@@ -6,7 +6,7 @@ import { number } from "../words.js";
 const BLOCKS = {
   persona: "Who it is", identity: "Who the advisor is", shared: "What this conversation is for",
   protocol: "What to do in this phase", rules: "How to write", danger: "What to do when somebody is in danger",
-  standing_instructions: "What you asked for once and for all", posture: "How to hold itself",
+  standing_instructions: "Standing instructions", posture: "How to hold itself",
   safety: "That this is a hard moment",
   overlay: "Something to do in this turn",
   bridge: "Where you two stopped a moment ago", handover: "What was before",

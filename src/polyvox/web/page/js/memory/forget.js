@@ -11,7 +11,7 @@ import { changed } from "./state.js";
 const LONG = 320;
 const NAMED = 24;
 const GOES = [
-  ["messages", "message"], ["facts", "fact"], ["loops", "open loop"], ["profile", "line of the profile",
+  ["messages", "other message"], ["facts", "fact"], ["loops", "open loop"], ["profile", "line of the profile",
     "lines of the profile"], ["titles", "title made from it", "titles made from it"],
 ];
 
@@ -45,7 +45,7 @@ function Answers({ list, kept, onKeep }) {
   const keep = (id, on) => onKeep(on ? [...kept, id] : kept.filter((one) => one !== id));
   return html`
     <section class="answers"><h3>${plural(list.length, "answer that used it", "answers that used it")}</h3>
-      <p>They are removed too. Tick those you want to keep.</p>
+      <p>Removed too, unless you keep ${list.length === 1 ? "it" : "them"}.</p>
       <ul>${list.map(({ id, text }) => {
         const one = by.get(id);
         const name = one?.name ?? "an advisor";
@@ -94,10 +94,12 @@ function Backups({ names }) {
       <ul>${names.map((name) => html`<li key=${name}><code>${name}</code></li>`)}</ul></section>`;
 }
 
-function Preview({ going, kept, onKeep }) {
+function Preview({ going, words, kept, onKeep }) {
+  const above = new Set([words, ...going.answers.map(({ text }) => text)]);
+  const groups = { ...going, messages: going.messages.filter(({ text }) => !above.has(text)) };
   return html`
     ${GOES.map(([name, one, many]) => html`
-      <${Group} key=${name} title=${plural(going[name].length, one, many)} list=${going[name]} />`)}
+      <${Group} key=${name} title=${plural(groups[name].length, one, many)} list=${groups[name]} />`)}
     <${Answers} list=${going.answers} kept=${kept} onKeep=${onKeep} />
     <${Conversations} ids=${going.conversations} />
     <${Group} title="Current again" list=${going.returns} />
@@ -136,7 +138,7 @@ export function Forget({ target, onClose, onDone }) {
       ${!going && !failure && html`<${Waiting}>Loading …<//>`}
       ${going && html`
         <p class="soft">This is deleted from memory and its files. It cannot be undone.</p>
-        <div class="going"><${Preview} going=${going} kept=${kept} onKeep=${setKept} /></div>`}
+        <div class="going"><${Preview} going=${going} words=${words} kept=${kept} onKeep=${setKept} /></div>`}
       ${refused && html`<${Failed} failure=${refused} />`}
       <div class="row end finish-forgetting">
         <button type="button" class="plain" autofocus onClick=${onClose}>Cancel</button>

@@ -46,7 +46,9 @@ function Part({ id, title, lead, children }) {
 }
 
 const Group = ({ group }) => html`
-  <${Part} ...${group}>${group.rows.map((row) => html`<${SettingRow} key=${row.name} row=${row} />`)}<//>`;
+  <${Part} ...${group}>${group.rows.map((row) => html`
+    <${SettingRow} key=${row.name} row=${row} />
+    ${row.name === "models.default" && html`<${Consent} inputs=${[settingsState.value]} />`}`)}<//>`;
 
 function Radios({ legend, help, name, value, options }) {
   return html`
@@ -139,7 +141,6 @@ function Body() {
       <p class="err" role="alert"><b>${settingsFailure.value.message}</b> ${settingsFailure.value.hint}</p>`}
     <${Contents} parts=${parts} />
     <${ModelList} />
-    <${Consent} inputs=${[settingsState.value]} />
     <${Group} group=${models} />
     <${Part} id="keys" title="Keys"
       lead=${LEADS.keys}>
