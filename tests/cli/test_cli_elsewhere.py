@@ -4,7 +4,6 @@ why not."""
 from __future__ import annotations
 
 import json
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,7 +63,7 @@ def doctor(here: Here, *words: str) -> tuple[str, str, str]:
 def test_what_is_remembered_there_is_told(
     used: Here, elsewhere: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Nothing is remembered" in used("memory", "query", "Porto").err
+    assert "Nothing found" in used("memory", "query", "Porto").err
     assert used("memory", "ingest", session(tmp_path)).out == "ingested s1\n"
     assert used("memory", "ingest", session(tmp_path)).out == "duplicate s1\n"
     shown = used("memory", "query", "Porto").out
@@ -82,15 +81,10 @@ def test_what_is_remembered_there_is_told(
     start = used("memory", "brief", "--start", "--json").json
     assert start["handover_depth"] == "multi_day"
     assert used("memory", "brief", "--start").out.splitlines()[0] == start["handover_text"]
-    until = time.monotonic() + SECONDS  # it is worked through in the background there
-    while not (loops := used("memory", "loops", "--json").json):
-        assert time.monotonic() < until
-    assert (loops[0]["text"], loops[0]["timeHorizon"]) == ("Sell the old boat", "ongoing")
-    row = used("memory", "loops").out.splitlines()[1].split()
-    assert row[:4] == [loops[0]["id"], "needs_review", "commitment", "ongoing"]
+    assert "Nothing is open" in used("memory", "loops").err
     assert doctor(used) == ("ok", f"{elsewhere} answers, with the token", "")
     monkeypatch.delenv("POLYVOX_MEMORY_URL")
-    assert "Nothing is remembered" in used("memory", "query", "Porto").err, "not here"
+    assert "Nothing found" in used("memory", "query", "Porto").err, "not here"
 
 
 def test_the_profile_there_is_told(used: Here, elsewhere: str) -> None:
@@ -154,7 +148,7 @@ def test_what_no_contract_has_is_refused_with_the_address(
 
 def test_what_must_not_leave_is_not_sent(used: Here, tmp_path: Path) -> None:
     run = used("memory", "ingest", session(tmp_path, neverToCloud=True))
-    assert (run.code, "must never leave" in run.err) == (2, True)
+    assert (run.code, "keeping a session on this machine" in run.err) == (2, True)
     assert used("memory", "query", "Porto", "--json").json["facts"] == []
 
 

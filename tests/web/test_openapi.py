@@ -144,7 +144,7 @@ GET /api/jobs | POST /api/jobs/{job}/retry
 GET /session/startbrief | GET /session/brief | POST /session/ingest
 POST /memory/query | GET /memory/loops | GET PATCH /user/model | GET /analysis/daily
 GET /api/memory/search | GET /api/memory/facts | GET PATCH DELETE /api/memory/facts/{fact}
-GET POST /api/memory/facts/{fact}/forget
+GET POST /api/memory/facts/{fact}/forget | POST /api/memory/facts | POST /api/memory/share
 PATCH /api/memory/messages/{session}/{index} | GET /api/memory/loops
 PATCH /api/memory/loops/{loop} | GET /api/memory/profile | GET /api/memory/summaries
 GET POST /api/memory/forget | GET /api/memory/overview | GET /api/memory/items

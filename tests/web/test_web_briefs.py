@@ -101,8 +101,8 @@ async def remember(
     )
     if loop is not None:
         one = Statement(
-            session, "loop", "user", "", texts[0], end, session_id=session, message_index=0,
-            role="user", quote=texts[0], plan=loop,
+            session, "loop", "user", "", texts[-1], end, session_id=session,
+            message_index=len(texts) - 1, role="user", quote=texts[-1], plan=loop,
         )  # fmt: skip
         await house.polyvox.database.write(lambda tx: statements.add(tx, who, [one]), Scope())
     return session
@@ -128,6 +128,7 @@ async def test_a_startbrief_has_the_shape_of_the_contract(house: House) -> None:
         house,
         who,
         timedelta(minutes=20),
+        "The shed is painted at last.",
         "I will call the harbour office tomorrow.",
         loop=Plan(horizon="today", due="2026-05-14"),
     )
@@ -167,7 +168,7 @@ async def test_a_brief_has_the_shape_of_the_contract(house: House) -> None:
     fits(told, BRIEF)
     assert told["timeGapDescription"] == "3 days since the last talk"
     assert told["timeOfDayLabel"] == "evening"
-    assert told["commitments"] == told["openLoops"] == [], "nobody guesses"
+    assert (told["commitments"], told["openLoops"]) == ([spring], [])
     assert "paint the shed" in told["briefContext"]
 
 

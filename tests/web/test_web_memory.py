@@ -26,9 +26,10 @@ NOTE = {
     ],
     "loops": [
         {"n": 0, "quote": "I'll call the bank tomorrow", "type": "commitment",
-         "text": "Call the bank", "horizon": "today", "domain": "work"}
+         "text": "Call the bank", "due": "2024-05-11", "horizon": "today", "domain": "work"}
     ],
-    "profile": [], "instructions": [], "summary": "They moved.", "themes": ["moving"],
+    "profile": [], "instructions": [{"n": 0, "quote": "Always answer briefly"}],
+    "summary": "They moved.", "themes": ["moving"],
 }  # fmt: skip
 
 
@@ -160,7 +161,7 @@ async def test_facts_are_corrected_pinned_excluded_and_forgotten(house: House) -
     pinned = await house.patch(where(place, ANNA), {"pinned": True})
     assert (pinned.json()["pinned"], pinned.json()["id"]) == (True, fact["id"])
     fixed = await house.patch(where(place, ANNA), {"text": "Lives in Braga."})
-    assert (fixed.json()["source"], fixed.json()["corrects"]) == ("manual", fact["id"])
+    assert (fixed.json()["source"], fixed.json()["over"]) == ("manual", None)
     whole = (await house.get(where(place, ANNA))).json()
     assert (whole["status"], [one["text"] for one in whole["history"]]) == (
         "superseded", ["Lives in Braga."],
@@ -174,12 +175,15 @@ async def test_facts_are_corrected_pinned_excluded_and_forgotten(house: House) -
     items = (await ask(house, ANNA, "Braga"))["factItems"]
     assert [one for one in items if one["source"] == "fact"] == []
 
-    shown = await house.get(where("/api/memory/forget", ANNA, kind="fact", id=fact["id"]))
-    preview = shown.json()
-    assert [one["id"] for one in preview["messages"]] == ["s1#0"]
-    assert (len(preview["facts"]), len(preview["loops"])) == (2, 1)
+    undone = await house.patch(where(place, ANNA), {"current": True})
+    assert (undone.json()["status"], undone.json()["over"]) == ("current", None)
+
+    message = {"kind": "message", "id": "s1#0"}
+    preview = (await house.get(where("/api/memory/forget", ANNA, **message))).json()
+    assert [one["id"] for one in preview["messages"]] == ["s1#0", "s1#1"]
+    assert (len(preview["facts"]), len(preview["loops"]), len(preview["profile"])) == (2, 1, 1)
     assert (preview["summaries"], preview["days"]) == (["s1"], ["2024-05-10"])
-    gone = await house.post(where("/api/memory/forget", ANNA), {"kind": "fact", "id": fact["id"]})
+    gone = await house.post(where("/api/memory/forget", ANNA), message)
     assert preview["scrubbed"] is None
     assert gone.json() == {**preview, "scrubbed": True}
     assert (await house.get(where(place, ANNA))).status == 404
@@ -191,13 +195,17 @@ async def test_a_fact_is_forgotten_at_its_own_address(house: House) -> None:
     (fact,) = (await house.get(where("/api/memory/facts", ANNA))).json()
     place = f"/api/memory/facts/{fact['id']}"
     preview = (await house.get(where(f"{place}/forget", ANNA))).json()
-    assert [one["id"] for one in preview["messages"]] == ["s1#0"]
+    assert [one["id"] for one in preview["facts"]] == [fact["id"]]
+    alone = ("messages", "loops", "profile", "summaries", "days", "answers", "receipts")
+    assert not any(preview[name] for name in alone), "the statement alone"
     assert (await house.get(where(place, ANNA))).status == 200, "nothing was changed"
     assert (await house.post(where(f"{place}/forget", BERT), {})).status == 404
     gone = await house.delete(where(place, ANNA))
     assert (gone.status, gone.json()) == (200, {**preview, "scrubbed": True})
     assert (await house.get(where(place, ANNA))).status == 404
     assert (await house.post(where(f"{place}/forget", ANNA), {})).status == 404
+    left = (await ask(house, ANNA, "Porto"))["factItems"]
+    assert [one["text"] for one in left] == [SAYS], "the message stays"
 
 
 async def test_a_fact_is_corrected_and_marked_at_once(house: House) -> None:

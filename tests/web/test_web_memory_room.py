@@ -146,7 +146,7 @@ async def test_a_correction_shows_what_was_there_before(house: House) -> None:
 async def test_what_was_taken_back_is_in_no_list(house: House) -> None:
     reply(house, noted("I live in Porto", "Lives in Porto."))
     await ingest(house, "s1", "I live in Porto.")
-    reply(house, noted("I left Porto", "Lives in Porto no more.", ended=True))
+    reply(house, closed=[{"n": 0, "quote": "I left Porto", "known": 1, "status": "ended"}])
     await ingest(house, "s2", "I left Porto.", day="2024-05-12")
     assert await texts(house) == []
     assert await texts(house, "?only=superseded") == ["Lives in Porto."]
@@ -190,7 +190,7 @@ async def test_nothing_crosses_into_ones_own_memory(house: House) -> None:
     told = (await house.get("/api/memory/export")).json()
     assert (told["facts"], told["summaries"], told["days"]) == ([], [], [])
     seen = (await house.get("/api/memory/overview")).json()
-    assert seen == {"sessions": 0, "statements": 0, "model": "lab:notes"}
+    assert (seen["sessions"], seen["statements"]) == (0, 0)
 
 
 async def test_places_lead_to_the_turn(house: House) -> None:
@@ -270,6 +270,7 @@ async def test_other_lines_keep_their_source(house: House) -> None:
     await house.post(LINES, {"place": "patterns", "text": "Starts too much."})
     assert before in (await profile(house))["patterns"]
 
+    reply(house, instructions=[{"quote": "Always answer briefly"}])
     await ingest(house, "s2", "Always answer briefly.", day="2024-05-12", neverToCloud=True)
     (rule,) = (await profile(house))["instructions"]
     await house.patch(f"{LINES}/{rule['id']}", {"text": "Answer in one line"})

@@ -168,7 +168,7 @@ def write(tx: Tx, partition: Partition, text: str, now: int) -> Held:
 def reopen(tx: Tx, partition: Partition, fact_id: str, now: int) -> Held:
     """Undo that a fact was superseded or ended; that stays so until something newer is said."""
     one, _ = find(tx, partition, fact_id)
-    at = max(now, one.valid_to or 0)
+    at = max(now, (one.valid_to or 0) + 1)
     add(tx, partition, (), [by_hand("reopens", fact_id, at)], now)
     return find(tx, partition, fact_id)[0]
 

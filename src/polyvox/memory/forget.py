@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -159,7 +160,8 @@ def _closure(tx: Tx, partition: Partition, target: Target, now: int) -> Going:
                 turn_ids.add(turn_id)
                 answers |= {answer_id} - {None}
     else:
-        going.messages, turn_ids, answers = _message(tx, partition, target.id)
+        said, turn_ids, answers = _message(tx, partition, target.id)
+        going.messages = [one for one in said if one.id not in target.keep]
     answers |= _answers_that_read(tx, turn_ids)
     own = partition == Partition.own(tx.scope)
     if own:
@@ -254,6 +256,8 @@ def _message(tx: Tx, partition: Partition, name: str) -> tuple[list[Episode], se
         if not said:
             raise NotFound(f"There is no message {name}.", "It may have been forgotten.")
         ref = _sources(tx, session_id).get(place[1], "") if own else ""
+        if not ref:
+            said += _answered(tx, partition, said[0])
         turn_ids, answers = {ref[1:]}, {ref[1:]}
         return said, turn_ids if ref[:1] == "u" else set(), answers if ref[:1] == "a" else set()
     if mark or not own:
@@ -267,6 +271,15 @@ def _message(tx: Tx, partition: Partition, name: str) -> tuple[list[Episode], se
     known = {} if turn.session_id is None else _sources(tx, turn.session_id)
     places = [(turn.session_id or "", index) for index, ref in known.items() if ref[1:] == turn.id]
     return list(episodes.at_places(tx, partition, places).values()), {turn.id}, set()
+
+
+def _answered(tx: Tx, partition: Partition, message: Episode) -> list[Episode]:
+    """The answers to a message of a session that is no conversation's: those right after it."""
+    if message.role != "user":
+        return []
+    every = episodes.episodes_of(tx, partition, message.session_id)
+    later = (one for one in every if one.index > message.index)
+    return list(takewhile(lambda one: one.role == "assistant", later))
 
 
 def _sources(tx: Tx, session_id: str) -> dict[int, str]:

@@ -133,7 +133,7 @@ def add(tx: Tx, partition: Partition, place: str, item: str, text: str, now: int
         raise Invalid(
             f"The profile has no {place[:60]!r}.", f"It has {', '.join(PLACES)}.", param="place"
         )
-    text, item = _filled(place, text), _item(place, item, text)
+    text, item = _filled(place, text), _item(place, item, text, param="item")
     there = read(tx, partition).all(place)
     old = next((one for one in there if one.item == item), None)
     if old is not None and plain(old.text) == plain(text):
@@ -286,7 +286,7 @@ def _items(place: str, value: object) -> dict[str, str | None]:
     return found
 
 
-def _item(place: str, name: str, text: str) -> str:
+def _item(place: str, name: str, text: str, param: str = "") -> str:
     """Which one of several at a place a line is."""
     if place in SINGLE:
         return ""
@@ -294,12 +294,12 @@ def _item(place: str, name: str, text: str) -> str:
         return plain(text)
     name = " ".join(name.split())
     if place == "key_relationships" and not name:
-        raise Invalid("A person needs a name.", "Send name and text.", param=place)
+        raise Invalid("A person needs a name.", "Send name and text.", param=param or place)
     if place == "north_star" and (name := plain(name)) not in DOMAINS:
         raise Invalid(
             f"{name[:60]!r} is no domain of life.",
             f"There are {', '.join(DOMAINS)}.",
-            param="north_star",
+            param=param or place,
         )
     return name
 

@@ -71,13 +71,13 @@ def view(
         slots[slot_of(each)].append(each)
     ends: dict[str, list[Held]] = defaultdict(list)
     for old, new in [*_by_slot(slots.values()), *_by_link(said, known)]:
-        if new.said_at > reopened.get(old.id, -1):
+        if new.said_at >= reopened.get(old.id, -1):
             ends[old.id].append(Held(old, max(new.said_at, old.said_at), "superseded", new.id))
     followers = {name: min(found, key=_first).by for name, found in ends.items()}
     outcomes: dict[str, Held] = {}
     for link in sorted(said, key=lambda one: (one.said_at, one.session_id is None, one.id)):
         old = known[link.target_id]
-        if link.said_at < old.said_at or link.said_at <= reopened.get(old.id, -1):
+        if link.said_at < old.said_at or link.said_at < reopened.get(old.id, -1):
             continue
         if link.kind in ("done", "dropped"):  # the last word on it counts
             outcomes[old.id] = Held(old, link.said_at, link.kind, link.id)
@@ -85,7 +85,7 @@ def view(
             ends[old.id].append(Held(old, link.said_at, link.kind, link.id))
             if link.session_id is None:  # what a person took back is not inferred again
                 for new in slots[slot_of(old)]:
-                    late = new.said_at > link.said_at > reopened.get(new.id, -1)
+                    late = new.said_at > link.said_at >= reopened.get(new.id, -1)
                     if new.source == "inferred" and late:
                         ends[new.id].append(Held(new, new.said_at, link.kind, link.id))
     for name, end in outcomes.items():
