@@ -190,7 +190,13 @@ async def test_nothing_crosses_into_ones_own_memory(house: House) -> None:
     told = (await house.get("/api/memory/export")).json()
     assert (told["facts"], told["summaries"], told["days"]) == ([], [], [])
     seen = (await house.get("/api/memory/overview")).json()
-    assert seen == {"sessions": 0, "statements": 0, "model": "lab:notes"}
+    assert seen == {
+        "sessions": 0,
+        "statements": 0,
+        "keptLocal": 0,
+        "share": "ask",
+        "model": "lab:notes",
+    }
 
 
 async def test_places_lead_to_the_turn(house: House) -> None:
