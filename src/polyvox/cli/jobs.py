@@ -13,7 +13,7 @@ from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note, print_list, say
 from polyvox.cli.words import count, when
 from polyvox.errors import Invalid
-from polyvox.memory.derive import JobOut
+from polyvox.memory.shapes.jobs import JobOut
 from polyvox.store import jobs as rows
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job

@@ -64,10 +64,9 @@ PURPOSE = "gate"
 WINDOW = 8
 """Messages of the session that the request holds: they are not recalled."""
 TRIES = 3
-"""So often what was decided is decided anew because another conversation was quicker."""
+"""Retries after a lost update of the persona's state."""
 REACH = 60_000
 """Characters of the session that are read here; the rest is only counted by its turns."""
-
 
 Begun = tuple[Opened, tuple[tuple[str, ...], str]]
 """What a session started with, and what is standing, or why that is not known."""
@@ -167,7 +166,8 @@ async def _keep(
     day."""
     scope, turn, now = view.scope, view.turn, resources.clock()
     clock.mark("context", clock.began)
-    after = replace(made.seen.kept, packet=made.begun[0].packet)
+    opened = made.begun[0]
+    after = replace(made.seen.kept, packet=opened.packet)
 
     def write(tx: Tx) -> bool:
         if not last and _states(tx, view) != made.seen.states:
@@ -183,8 +183,7 @@ async def _keep(
         ]
         companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
         for one, decided in zip(view.advisors, made.decided, strict=True):
-            names = [name for name, _ in decided.memory]
-            keep_told(tx, one.answer_id, blocks.sources_of(made.begun[0].start, names))
+            keep_told(tx, one.answer_id, blocks.sources_of(opened.start, dict(decided.memory)))
         for model, spent in made.gated.spent:
             usage.record(
                 tx,

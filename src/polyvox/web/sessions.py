@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Query
 
 from polyvox.fields import Id
-from polyvox.memory.derive import JobOut, subjects_of
+from polyvox.memory.shapes.jobs import JobOut, subjects_of
 from polyvox.session import inspect
 from polyvox.session.inspect import SessionOut
 from polyvox.shapes import shape
