@@ -167,23 +167,22 @@ async def _keep(
     scope, turn, now = view.scope, view.turn, resources.clock()
     clock.mark("context", clock.began)
     opened = made.begun[0]
-    after = replace(made.seen.kept, packet=opened.packet)
 
     def write(tx: Tx) -> bool:
         if not last and _states(tx, view) != made.seen.states:
             return False
+        after = replace(made.seen.kept, packet=opened.packet)
         companions.put_session(tx, view.session, turn.conversation_id, after, now)
         if "corrected" not in made.marks:  # it may have been read so the first time
             companions.unmark(tx, turn, "corrected")
         companions.put_marks(tx, turn, made.marks)
         _put_states(tx, view, made, [one.state for one in made.decided], now)
-        told = [
-            (one.answer_id, msgspec.structs.replace(decided.trace, timings=clock.steps).json)
-            for one, decided in zip(view.advisors, made.decided, strict=True)
-        ]
-        companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
+        told = []
         for one, decided in zip(view.advisors, made.decided, strict=True):
+            trace = msgspec.structs.replace(decided.trace, timings=clock.steps)
+            told.append((one.answer_id, trace.json))
             keep_told(tx, one.answer_id, blocks.sources_of(opened.start, dict(decided.memory)))
+        companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
         for model, spent in made.gated.spent:
             usage.record(
                 tx,
