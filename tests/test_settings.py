@@ -88,6 +88,7 @@ def test_every_plain_setting_can_be_set_in_the_environment(written: Read) -> Non
         "local.slots": "3",
         "server.max_body": "5000",
         "memory.recall": "off",
+        "memory.share": "never",
         "memory.url": "http://127.0.0.1:8000",
         "evaluation.concurrency": "3",
         "evaluation.iterations": "3",

@@ -88,7 +88,7 @@ def test_only_commands_for_one_companion_are_listed(here: Here, provider: Provid
     names = [line.split()[0] for line in told.out.splitlines()[:-1]]
     assert names == [
         "/help", "/new", "/retry", "/regenerate", "/exclude", "/include", "/receipt", "/why",
-        "/memory", "/veto", "/end", "/title", "/quit",
+        "/memory", "/veto", "/remember", "/end", "/title", "/quit",
     ]  # fmt: skip
     assert ("SLUG" in told.out, "@slug" in told.out) == (False, False)
     assert "There is no command /only." in told.err

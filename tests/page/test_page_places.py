@@ -27,7 +27,7 @@ async def test_where_nothing_is_the_page_says_so(desk: Desk, house: House) -> No
     page = await desk.open(None, size="phone")
     for path, says in (
         ("/foo", "This address leads nowhere."),
-        ("/memory/nope", "Memory has no such part."),
+        ("/memory/nope", "There is no such page."),
         ("/c/nope", "There is no conversation nope."),
         ("/c/a/b", "This address leads nowhere."),
     ):

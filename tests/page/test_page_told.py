@@ -120,29 +120,6 @@ async def test_a_companion_is_told_less_at_once(house: House, desk: Desk) -> Non
 
 
 @reads
-async def test_what_rests_on_the_same_words_is_set_aside_together(house: House, desk: Desk) -> None:
-    await lived(house)
-    (one,) = await house.voices("Yes.")
-    page = await desk.open("/")
-    await unfold(page)
-    twins = row(strip(page), "bullet points").filter(has_not_text="From before")
-    await expect(twins).to_have_count(2)
-    await twins.first.get_by_role("button").click()
-    for twin in (twins.first, twins.last):
-        await expect(twin.get_by_role("button")).to_have_text("Not used now")
-    await expect(strip(page)).to_contain_text("1 set aside")
-    await ask(page, "What shall I cook?")
-    await state(card(page, one), "completed")
-    assert "bullet" not in sent(house, one)
-    assert "Call me Ines" in sent(house, one)
-    sheet = await sheet_of(page)
-    out = row(sheet, "Not used now")
-    await expect(out).to_have_count(2)
-    await out.last.get_by_role("button").click()
-    await expect(out).to_have_count(0)
-
-
-@reads
 async def test_only_sessions_that_are_here_are_linked(house: House, desk: Desk) -> None:
     await lived(house)
     (one,) = await house.voices("Yes.")

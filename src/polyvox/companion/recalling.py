@@ -210,6 +210,7 @@ class Librarian:
         self, words: str, reply: QueryReply | None, degrade: str | None, *, explicit: bool = False
     ) -> Sought:
         """What came of a look, and of what was said earlier in this session."""
+        failed = reply is None
         earlier = (
             recalled(words, self.heard, self.now, MOST_EARLIER, self.zone) if self.heard else []
         )
@@ -234,6 +235,9 @@ class Librarian:
             return Sought(text, "found", explicit, count, best, degrade, len(entities))
         if len(new) < len(allowed) and any(_relevant(one, words) for one in allowed):
             return Sought("", "told already", explicit, 0, best, degrade)
+        if failed:
+            text = unreachable() if explicit else ""
+            return Sought(text, "unreachable", explicit, 0, best, degrade)
         text = nothing() if explicit else ""
         return Sought(text, "nothing found", explicit, 0, best, degrade)
 
