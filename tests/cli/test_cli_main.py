@@ -162,7 +162,8 @@ def test_debug_tells_of_each_call_on_stderr_without_texts(cli: Cli, provider: Pr
 
 def test_nobody_reads_any_more(cli: Cli, provider: Provider) -> None:
     """A pipe that closes early ends the command without a word, and stops what nobody reads."""
-    provider.script(default={"tokens": 2000, "gates": {"1999": "never"}, "pace": 0.0005})
+    # More than a pipe holds: whoever writes it notices that nobody reads.
+    provider.script(default={"tokens": 60_000, "gates": {"59999": "never"}})
     process = cli.begin("ask", "a long one", "-a", "keeper")
     assert process.stdout is not None
     assert process.stderr is not None
