@@ -292,7 +292,7 @@ async def test_forgetting_and_excluding_take_the_vector_too(desk: Desk) -> None:
 
     await desk.memory.forget(ME, PART, Target("message", "s#8"))
     await desk.work()
-    assert await count(desk) == made - 1
+    assert await count(desk) == made - 2
     assert CAR not in texts(await answered(desk))
     await desk.memory.forget(ME, PART, Target("session", "s"))
     assert await count(desk) == 0
