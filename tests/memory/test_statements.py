@@ -139,6 +139,7 @@ async def test_what_cannot_be_verified_is_dropped(
     await tell(desk, "a", said, note)
     assert await current(desk) == []
     assert (await desk.memory.profile(ME, PART)).lines == {}
+    assert [job.failure for job in await desk.jobs() if job.failure] == [], "dropped, not failed"
 
 
 async def test_nothing_is_taken_from_the_assistants_words(desk: Desk) -> None:

@@ -294,29 +294,6 @@ def mark(
     return new
 
 
-def rewrite(tx: Tx, partition: Partition, old: Stored, text: str, terms: tuple[str, ...]) -> None:
-    """Put other words in the place of an episode's: what repeated something forgotten."""
-    new = replace(old, episode=replace(old.episode, text=text), terms=terms)
-    if not old.episode.excluded:
-        shelves.take(tx, [_doc(old, partition)])
-        shelves.place(tx, [_doc(new, partition)])
-        _set_vector(tx, old.doc, shelves.vector(tx.scope, _doc(new, partition)))
-    tx.run(
-        "UPDATE episodes SET text = ?, terms = ? WHERE user_id = ? AND doc = ?",
-        (text, " ".join(terms), tx.user, old.doc),
-    )
-
-
-def answered_since(tx: Tx, partition: Partition, since: int) -> list[Stored]:
-    """What was answered since a time, in order."""
-    rows = tx.all(
-        f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ? AND e.at >= ?"
-        " AND e.role = 'assistant' ORDER BY e.doc",
-        (tx.user, partition.key, since),
-    )
-    return [stored_of(row) for row in rows]
-
-
 def remove_message(tx: Tx, partition: Partition, session_id: str, index: int) -> None:
     """Forget one message. Its place stays empty."""
     _delete(tx, partition, [_one(tx, partition, session_id, index)])
